@@ -12,8 +12,8 @@ from laminax_ir.types.type_shardings import parts_of
 
 
 @sharding_rules(op.conv_general_dilated_p)
-def _conv(out: ShapedArray, lhs: ShapedArray, rhs: ShapedArray, *, dimension_numbers: Any, feature_group_count: Any,
-          batch_group_count: Any, **_params: Any) -> tuple:
+def _conv(out: ShapedArray, lhs: ShapedArray, rhs: ShapedArray, *, dimension_numbers: Any, feature_group_count: int,
+          batch_group_count: int, **_params: Any) -> tuple:
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     left, right = entries_of(lhs), entries_of(rhs)
     has_groups = feature_group_count != 1 or batch_group_count != 1

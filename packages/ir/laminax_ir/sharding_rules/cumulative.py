@@ -13,7 +13,7 @@ from laminax_ir.types.avals import ShapedArray
 
 
 def _rule(primitive: Primitive) -> Callable:
-    def rule(out: ShapedArray, x: ShapedArray, *, axis: Any, reverse: Any) -> tuple:
+    def rule(out: ShapedArray, x: ShapedArray, *, axis: int, reverse: bool) -> tuple:
         return not_along(str(primitive), x, axis)
     return rule
 

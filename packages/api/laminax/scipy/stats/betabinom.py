@@ -1,22 +1,8 @@
-"""The beta-binomial distribution: successes among n trials whose probability has the beta distribution. `loc` shifts it."""
+"""The beta-binomial distribution: successes among n trials whose probability has the beta distribution. `loc` shifts it.
 
-from __future__ import annotations
+A table of contents: names load on first use.
+"""
 
-from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, where_positive, where_supported
-from laminax._src.numerics.scipy.special import betaln
+from laminax._lazy import contents
 
-__all__ = ["logpmf", "pmf"]
-
-
-@documented("the beta-binomial distribution")
-def logpmf(k, n, a, b, loc=0):
-    k, n, a, b, loc = broadcast("betabinom.logpmf", k, n, a, b, loc)
-    inside = ~((k < loc) | (k > loc + n))
-    y = jnp.where(inside, k - loc, jnp.zeros_like(k))
-    value = betaln(y + a, n - y + b) - betaln(a, b) - jnp.log1p(n) - betaln(n - y + 1, y + 1)
-    value = jnp.where((n == 0) & (y == 0), 0, value)  # certain, which the difference of logarithms is only nearly
-    return where_positive((a, b, n + 1), where_supported(inside, value))
-
-
-pmf = exponential(logpmf)
+__all__, __getattr__, __dir__ = contents(__name__, {"numerics.scipy.stats.betabinom": "logpmf pmf"})

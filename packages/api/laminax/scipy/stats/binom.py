@@ -1,22 +1,8 @@
-"""The binomial distribution: successes among n trials of probability p. `loc` shifts it."""
+"""The binomial distribution: successes among n trials of probability p. `loc` shifts it.
 
-from __future__ import annotations
+A table of contents: names load on first use.
+"""
 
-from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, where_supported
-from laminax._src.numerics.scipy.special import gammaln, xlog1py, xlogy
+from laminax._lazy import contents
 
-__all__ = ["logpmf", "pmf"]
-
-
-@documented("the binomial distribution")
-def logpmf(k, n, p, loc=0):
-    k, n, p, loc = broadcast("binom.logpmf", k, n, p, loc)
-    inside = ~((k < loc) | (k > loc + n))
-    y = jnp.where(inside, k - loc, jnp.zeros_like(k))
-    choices = gammaln(n + 1) - gammaln(y + 1) - gammaln(n - y + 1)
-    value = choices + xlogy(y, p) + xlog1py(n - y, -p)
-    return where_supported(inside, jnp.where((n == 0) & (y == 0), 0, value))  # certain, which lgamma(1) of float32 is not
-
-
-pmf = exponential(logpmf)
+__all__, __getattr__, __dir__ = contents(__name__, {"numerics.scipy.stats.binom": "logpmf pmf"})

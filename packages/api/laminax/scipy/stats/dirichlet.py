@@ -1,44 +1,8 @@
-"""The Dirichlet distribution of positive parameters alpha [n], on vectors of positive numbers that add up to 1."""
+"""The Dirichlet distribution of positive parameters alpha [n], on vectors of positive numbers that add up to 1.
 
-from __future__ import annotations
+A table of contents: names load on first use.
+"""
 
-import math
+from laminax._lazy import contents
 
-from laminax._src.numerics.floor import fused
-from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.numpy.arguments import promote_inexact
-from laminax._src.numerics.scipy.distributions import described
-from laminax._src.numerics.scipy.special import gammaln, xlogy
-
-__all__ = ["logpdf", "pdf"]
-
-
-@fused
-def logpdf(x, alpha):
-    """Logarithm of the density of the Dirichlet distribution.
-
-    Args:
-      x: [n, ...], the vectors in the first axis; or [n - 1, ...], without the last element, which is what is left to 1.
-      alpha: [n].
-
-    Returns:
-      An array of x's shape without the first axis; -inf where the elements are not positive or do not add up to 1.
-
-    Raises:
-      ValueError: if the shapes do not fit.
-    """
-    if jnp.ndim(alpha) != 1 or not jnp.ndim(x) or jnp.shape(alpha)[0] - jnp.shape(x)[0] not in (0, 1):
-        raise ValueError(f"dirichlet.logpdf: alpha must be [n] and x [n, ...] or [n - 1, ...], got {described(alpha)} and {described(x)}")
-    x, alpha = jnp.asarray(x), jnp.asarray(alpha)
-    x, alpha = promote_inexact("dirichlet.logpdf", x, jnp.reshape(alpha, (-1, *[1] * (x.ndim - 1))))
-    if x.shape[0] != alpha.shape[0]:
-        x = jnp.concatenate([x, 1 - jnp.sum(x, axis=0, keepdims=True)])
-    inside = jnp.all(x > 0, axis=0) & (jnp.abs(jnp.sum(x, axis=0) - 1) < 1e-6)
-    norm = jnp.sum(gammaln(alpha)) - gammaln(jnp.sum(alpha))
-    return jnp.where(inside, jnp.sum(xlogy(alpha - 1, x), axis=0) - norm, -math.inf)
-
-
-@fused
-def pdf(x, alpha):
-    """Density of the Dirichlet distribution; see `logpdf`."""
-    return jnp.exp(logpdf(x, alpha))
+__all__, __getattr__, __dir__ = contents(__name__, {"numerics.scipy.stats.dirichlet": "logpdf pdf"})

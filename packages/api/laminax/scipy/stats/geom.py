@@ -1,19 +1,8 @@
-"""The geometric distribution: the number of trials of probability p up to the first success. `loc` shifts it."""
+"""The geometric distribution: the number of trials of probability p up to the first success. `loc` shifts it.
 
-from __future__ import annotations
+A table of contents: names load on first use.
+"""
 
-from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, where_supported
-from laminax._src.numerics.scipy.special import xlog1py
+from laminax._lazy import contents
 
-__all__ = ["logpmf", "pmf"]
-
-
-@documented("the geometric distribution")
-def logpmf(k, p, loc=0):
-    k, p, loc = broadcast("geom.logpmf", k, p, loc)
-    x = k - loc
-    return where_supported(~(x <= 0), xlog1py(x - 1, -p) + jnp.log(p))
-
-
-pmf = exponential(logpmf)
+__all__, __getattr__, __dir__ = contents(__name__, {"numerics.scipy.stats.geom": "logpmf pmf"})

@@ -1,37 +1,8 @@
-"""The multinomial distribution: how often each of k outcomes, of probabilities p [..., k], occurs in n trials."""
+"""The multinomial distribution: how often each of k outcomes, of probabilities p [..., k], occurs in n trials.
 
-from __future__ import annotations
+A table of contents: names load on first use.
+"""
 
-import math
+from laminax._lazy import contents
 
-from laminax._src.numerics.floor import fused
-from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.numpy.arguments import ensure_array, promote_inexact
-from laminax._src.numerics.scipy.special import gammaln, xlogy
-
-__all__ = ["logpmf", "pmf"]
-
-
-@fused
-def logpmf(x, n, p):
-    """Logarithm of the probability of counts of the multinomial distribution.
-
-    Args:
-      x: [..., k], the counts.
-      n: [...], the numbers of trials.
-      p: [..., k], the probabilities.
-
-    Returns:
-      A float array [...]; -inf where the counts do not add up to n.
-    """
-    total = jnp.sum(ensure_array("multinomial.logpmf", x), axis=-1)
-    p, = promote_inexact("multinomial.logpmf", p)
-    x, n = jnp.asarray(x).astype(p.dtype), jnp.asarray(n)
-    value = gammaln(n.astype(p.dtype) + 1) + jnp.sum(xlogy(x, p) - gammaln(x + 1), axis=-1)
-    return jnp.where(total == n, value, -math.inf)
-
-
-@fused
-def pmf(x, n, p):
-    """Probability of counts of the multinomial distribution; see `logpmf`."""
-    return jnp.exp(logpmf(x, n, p))
+__all__, __getattr__, __dir__ = contents(__name__, {"numerics.scipy.stats.multinomial": "logpmf pmf"})

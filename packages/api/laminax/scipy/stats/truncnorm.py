@@ -1,59 +1,8 @@
-"""The normal distribution cut off at a and b standard deviations from `loc`; `scale` is the standard deviation before."""
+"""The normal distribution cut off at a and b standard deviations from `loc`; `scale` is the standard deviation before.
 
-from __future__ import annotations
+A table of contents: names load on first use.
+"""
 
-import math
+from laminax._lazy import contents
 
-from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.scipy.distributions import documented, exponential, standardized, where_supported
-from laminax._src.numerics.scipy.special import log_ndtr
-
-__all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
-
-_documented = documented("the truncated normal distribution")
-
-
-def _log_mass(a, b):
-    """Logarithm of the normal distribution's mass from a to b, by the tails on their side, which do not cancel."""
-    is_right = a > 0
-    low, high = jnp.where(is_right, -b, a), jnp.where(is_right, -a, b)
-    crosses = high > 0
-    safe_low, safe_high = jnp.where(crosses, -1.0, low), jnp.where(crosses, -0.5, high)
-    bottom, top = log_ndtr(safe_low), log_ndtr(safe_high)
-    one_side = top + jnp.log1p(-jnp.exp(bottom - top))
-    both = jnp.log1p(-jnp.exp(log_ndtr(jnp.where(crosses, low, 0.0))) - jnp.exp(log_ndtr(jnp.where(crosses, -high, -1.0))))
-    return jnp.where(crosses, both, one_side)
-
-
-@_documented
-def logpdf(x, a, b, loc=0, scale=1):
-    z, scale, a, b = standardized("truncnorm.logpdf", x, loc, scale, a, b)
-    value = -z * z / 2 - jnp.log(scale) - math.log(2 * math.pi) / 2 - _log_mass(a, b)
-    return _checked(a, b, where_supported(~((z < a) | (z > b)), value))
-
-
-def _checked(a, b, value):
-    """NaN where the bounds are not in order."""
-    return jnp.where(a < b, value, jnp.full_like(value, math.nan))
-
-
-pdf = exponential(logpdf)
-
-
-@_documented
-def logcdf(x, a, b, loc=0, scale=1):
-    z, _, a, b = standardized("truncnorm.logcdf", x, loc, scale, a, b)
-    inside = (z > a) & (z < b)
-    value = _log_mass(a, jnp.where(inside, z, b)) - _log_mass(a, b)
-    return _checked(a, b, jnp.where(jnp.isnan(z), z, jnp.where(inside, value, jnp.where(z <= a, -math.inf, 0.0))))
-
-
-@_documented
-def logsf(x, a, b, loc=0, scale=1):
-    z, _, a, b = standardized("truncnorm.logsf", x, loc, scale, a, b)
-    inside = (z > a) & (z < b)
-    value = _log_mass(jnp.where(inside, z, a), b) - _log_mass(a, b)
-    return _checked(a, b, jnp.where(jnp.isnan(z), z, jnp.where(inside, value, jnp.where(z >= b, -math.inf, 0.0))))
-
-
-cdf, sf = exponential(logcdf), exponential(logsf)
+__all__, __getattr__, __dir__ = contents(__name__, {"numerics.scipy.stats.truncnorm": "cdf logcdf logpdf logsf pdf sf"})

@@ -1,21 +1,8 @@
-"""The von Mises distribution of angles, around 0, of concentration kappa."""
+"""The von Mises distribution of angles, around 0, of concentration kappa.
 
-from __future__ import annotations
+A table of contents: names load on first use.
+"""
 
-import math
+from laminax._lazy import contents
 
-from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential
-from laminax._src.numerics.scipy.special import i0e
-
-__all__ = ["logpdf", "pdf"]
-
-
-@documented("the von Mises distribution")
-def logpdf(x, kappa):
-    x, kappa = broadcast("vonmises.logpdf", x, kappa)
-    value = kappa * (jnp.cos(x) - 1) - jnp.log(2 * math.pi * i0e(kappa))
-    return jnp.where(kappa > 0, value, jnp.full_like(value, math.nan))
-
-
-pdf = exponential(logpdf)
+__all__, __getattr__, __dir__ = contents(__name__, {"numerics.scipy.stats.vonmises": "logpdf pdf"})

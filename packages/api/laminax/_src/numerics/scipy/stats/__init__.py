@@ -1,0 +1,1 @@
+"""The distributions of `laminax.scipy.stats`, a module for each."""

@@ -1,0 +1,19 @@
+"""The geometric distribution: the number of trials of probability p up to the first success. `loc` shifts it."""
+
+from __future__ import annotations
+
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, where_supported
+from laminax._src.numerics.scipy.special import xlog1py
+
+__all__ = ["logpmf", "pmf"]
+
+
+@documented("the geometric distribution")
+def logpmf(k, p, loc=0):
+    k, p, loc = broadcast("geom.logpmf", k, p, loc)
+    x = k - loc
+    return where_supported(~(x <= 0), xlog1py(x - 1, -p) + jnp.log(p))
+
+
+pmf = exponential(logpmf)

@@ -1,0 +1,40 @@
+"""The right-skewed Gumbel distribution, of maxima, around `loc` and stretched by `scale`."""
+
+from __future__ import annotations
+
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, logarithm, standardized, where_probability
+
+__all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
+
+_documented = documented("the right-skewed Gumbel distribution")
+
+
+@_documented
+def logpdf(x, loc=0, scale=1):
+    z, scale = standardized("gumbel_r.logpdf", x, loc, scale)
+    return -z - jnp.exp(-z) - jnp.log(scale)
+
+
+pdf = exponential(logpdf)
+
+
+@_documented
+def logcdf(x, loc=0, scale=1):
+    z, _ = standardized("gumbel_r.logcdf", x, loc, scale)
+    return -jnp.exp(-z)
+
+
+@_documented
+def sf(x, loc=0, scale=1):
+    z, _ = standardized("gumbel_r.sf", x, loc, scale)
+    return -jnp.expm1(-jnp.exp(-z))
+
+
+cdf, logsf = exponential(logcdf), logarithm(sf)
+
+
+@_documented
+def ppf(p, loc=0, scale=1):
+    p, loc, scale = broadcast("gumbel_r.ppf", p, loc, scale)
+    return where_probability(p, loc - scale * jnp.log(-jnp.log(p)))

@@ -1,0 +1,26 @@
+"""The Laplace distribution around `loc`, of mean distance `scale`."""
+
+from __future__ import annotations
+
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.scipy.distributions import documented, exponential, standardized
+
+__all__ = ["cdf", "logpdf", "pdf"]
+
+_documented = documented("the Laplace distribution")
+
+
+@_documented
+def logpdf(x, loc=0, scale=1):
+    z, scale = standardized("laplace.logpdf", x, loc, scale)
+    return -jnp.abs(z) - jnp.log(2 * scale)
+
+
+pdf = exponential(logpdf)
+
+
+@_documented
+def cdf(x, loc=0, scale=1):
+    z, _ = standardized("laplace.cdf", x, loc, scale)
+    tail = jnp.exp(-jnp.abs(z)) / 2
+    return jnp.where(z <= 0, tail, 1 - tail)

@@ -1,0 +1,61 @@
+"""The Poisson distribution of mean mu. `loc` shifts it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, where_supported
+from laminax._src.numerics.scipy.special import gammaincc, gammaln, xlogy
+
+__all__ = ["cdf", "entropy", "logpmf", "pmf"]
+
+_documented = documented("the Poisson distribution")
+
+
+@_documented
+def logpmf(k, mu, loc=0):
+    k, mu, loc = broadcast("poisson.logpmf", k, mu, loc)
+    inside = ~((k < loc) | (jnp.floor(k) != k)) | jnp.isnan(k)
+    x = jnp.where(inside, k - loc, jnp.zeros_like(k))
+    return where_supported(inside, xlogy(x, mu) - gammaln(x + 1) - mu)
+
+
+pmf = exponential(logpmf)
+
+
+@_documented
+def cdf(k, mu, loc=0):
+    k, mu, loc = broadcast("poisson.cdf", k, mu, loc)
+    counted = (k >= loc) & jnp.isfinite(k)
+    x = jnp.where(counted, jnp.floor(k - loc), jnp.zeros_like(k))
+    return jnp.where(counted, gammaincc(x + 1, mu), jnp.where(jnp.isnan(k), k, jnp.where(k == math.inf, jnp.ones_like(k), jnp.zeros_like(k))))
+
+
+_TERMS = 200  # of the sum, which is used up to a mean of 100: ten standard deviations
+
+
+@fused
+def entropy(mu, loc=0):
+    """Entropy of the Poisson distribution, in nats, elementwise.
+
+    Args:
+      mu: the mean, not negative.
+      loc: shifts the distribution, which leaves the entropy as it is.
+
+    Returns:
+      A float array; NaN for a negative mean.
+    """
+    mu, _ = broadcast("poisson.entropy", mu, loc)
+    safe = jnp.where(mu > 0, mu, jnp.ones_like(mu))
+    k = np.arange(_TERMS).astype(mu.dtype)
+    small = jnp.minimum(safe, 100.0)[..., None]
+    logarithms = xlogy(k, small) - gammaln(k + 1) - small
+    summed = -jnp.sum(jnp.exp(logarithms) * logarithms, axis=-1)
+    large = jnp.maximum(safe, 100.0)  # the asymptotic series; its next term is below 1e-9 there
+    series = 0.5 * jnp.log(2 * math.pi * math.e * large) - 1 / (12 * large) - 1 / (24 * large ** 2) - 19 / (360 * large ** 3)
+    value = jnp.where(safe < 100, summed, series)
+    return jnp.where(mu > 0, value, jnp.where(mu == 0, jnp.zeros_like(mu), jnp.full_like(mu, math.nan)))

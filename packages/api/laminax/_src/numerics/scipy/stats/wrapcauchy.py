@@ -1,0 +1,21 @@
+"""The wrapped Cauchy distribution of angles from 0 to 2 pi, of concentration c between 0 and 1."""
+
+from __future__ import annotations
+
+import math
+
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, where_supported
+
+__all__ = ["logpdf", "pdf"]
+
+
+@documented("the wrapped Cauchy distribution")
+def logpdf(x, c):
+    x, c = broadcast("wrapcauchy.logpdf", x, c)
+    value = jnp.log1p(-c * c) - math.log(2 * math.pi) - jnp.log1p(c * c - 2 * c * jnp.cos(x))
+    value = where_supported(~((x < 0) | (x > 2 * math.pi)), value)
+    return jnp.where((c > 0) & (c < 1), value, jnp.full_like(value, math.nan))
+
+
+pdf = exponential(logpdf)
