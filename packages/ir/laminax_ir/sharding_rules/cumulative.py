@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from laminax_ir.ops import cumulative
 from laminax_ir.programs.primitive import Primitive
