@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from laminax_ir.pytrees.wrapping import alias
 from laminax_runtime import _jaxlib
 from laminax_runtime.backends import backends
 from laminax_runtime.base import options
@@ -66,7 +67,10 @@ def process_indices(backend: str | None = None) -> list[int]:
     return list(range(process_count(backend)))
 
 
-host_count, host_id, host_ids = process_count, process_index, process_indices  # their older names
+# their older names
+host_count = alias(process_count, "host_count")
+host_id = alias(process_index, "host_id")
+host_ids = alias(process_indices, "host_ids")
 
 
 def jaxlib_version() -> str:

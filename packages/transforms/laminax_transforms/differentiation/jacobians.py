@@ -11,7 +11,7 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import broadcasted_iota, reshape
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.pytrees.pytree import tree_flatten, tree_map, tree_unflatten
-from laminax_ir.pytrees.wrapping import wraps
+from laminax_ir.pytrees.wrapping import alias, wraps
 from laminax_ir.symbolic.symbolic_dims import DimSize, is_constant_shape
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
@@ -106,7 +106,7 @@ def jacrev(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fals
     return jacobian
 
 
-jacobian = jacrev
+jacobian = alias(jacrev, "jacobian")
 
 
 def hessian(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable:

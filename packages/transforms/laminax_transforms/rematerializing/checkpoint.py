@@ -15,7 +15,7 @@ from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
 from laminax_ir.programs.primitive import Primitive, Trait
 from laminax_ir.pytrees.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
-from laminax_ir.pytrees.wrapping import wraps
+from laminax_ir.pytrees.wrapping import alias, wraps
 from laminax_ir.recording.staging import stage
 from laminax_ir.recording.staging_trace import StagingTrace, trace_type_for
 from laminax_ir.refs.refs import check_aliases, check_returned, is_traced
@@ -101,7 +101,7 @@ def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse:
     return checkpointed
 
 
-remat = checkpoint
+remat = alias(checkpoint, "remat")
 
 
 def _argnums(given: Any) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.reduction import reduce_or
 from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.pytrees.wrapping import alias
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
@@ -56,7 +57,7 @@ subtract = builtin_ufunc(on_tracers=operators.subtract, at=methods.update("subtr
 multiply = builtin_ufunc(1, on_tracers=operators.multiply, reduce=methods.prod, accumulate=methods.cumprod, at=methods.update("multiply"))(
     _binary("multiply", operators.multiply, "x * y; of bools, and"))
 true_divide = fused(_binary("true_divide", operators.true_divide, "x / y; integers are taken as floats"))
-divide = true_divide
+divide = alias(true_divide, "divide")
 
 
 @fused
@@ -71,7 +72,7 @@ def remainder(x, y, /):
     return operators.remainder(*promote_numeric("remainder", x, y))
 
 
-mod = remainder
+mod = alias(remainder, "mod")
 
 
 @fused
@@ -123,7 +124,7 @@ def _power(x, y):
     return operators.power(x, y)
 
 
-pow = power
+pow = alias(power, "pow")
 
 
 @fused
@@ -167,7 +168,7 @@ def arctan2(x1, x2, /):
     return op.atan2(*promote_inexact("arctan2", x1, x2))
 
 
-atan2 = arctan2
+atan2 = alias(arctan2, "atan2")
 
 
 @fused

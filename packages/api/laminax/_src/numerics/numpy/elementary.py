@@ -11,6 +11,7 @@ from typing import Callable
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.pytrees.wrapping import alias
 from laminax_ir.tracing.trace import Tracer, eval_trace, state, tracing_threads
 from laminax_ir.types import dtypes
 from laminax_runtime import ArrayImpl
@@ -80,8 +81,12 @@ tanh = _unary("tanh", op.tanh_p, "Hyperbolic tangent")
 arcsinh = _unary("arcsinh", op.asinh_p, "Inverse hyperbolic sine")
 arccosh = _unary("arccosh", op.acosh_p, "Inverse hyperbolic cosine; NaN below 1")
 arctanh = _unary("arctanh", op.atanh_p, "Inverse hyperbolic tangent; NaN outside [-1, 1]")
-asin, acos, atan = arcsin, arccos, arctan
-asinh, acosh, atanh = arcsinh, arccosh, arctanh
+asin = alias(arcsin, "asin")
+acos = alias(arccos, "acos")
+atan = alias(arctan, "atan")
+asinh = alias(arcsinh, "asinh")
+acosh = alias(arccosh, "acosh")
+atanh = alias(arctanh, "atanh")
 
 
 @fused
@@ -124,7 +129,8 @@ def radians(x, /):
     return strong_unless_scalar(op.mul(x, scalar_like(math.pi / 180.0, dtype_of(x))), x)
 
 
-rad2deg, deg2rad = degrees, radians
+rad2deg = alias(degrees, "rad2deg")
+deg2rad = alias(radians, "deg2rad")
 
 
 @fused
@@ -186,7 +192,7 @@ def conjugate(x, /):
     return op.conj(x) if is_kind(x, dtypes.complexfloating) else as_array(x)
 
 
-conj = conjugate
+conj = alias(conjugate, "conj")
 
 
 @fused(static_argnames=("deg",))

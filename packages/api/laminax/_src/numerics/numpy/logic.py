@@ -12,6 +12,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.reduction import reduce_and
 from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.pytrees.wrapping import alias
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
@@ -143,7 +144,8 @@ left_shift = fused(_bitwise("left_shift", lambda x, y: operators.left_shift(*pro
                             "x * 2**y in integers of fixed width, x << y"))
 right_shift = fused(_bitwise("right_shift", lambda x, y: operators.right_shift(*promote_numeric("right_shift", x, y)),
                              "x / 2**y rounded down, x >> y"))
-bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
+bitwise_left_shift = alias(left_shift, "bitwise_left_shift")
+bitwise_right_shift = alias(right_shift, "bitwise_right_shift")
 
 
 def bitwise_not(x, /):
@@ -151,7 +153,8 @@ def bitwise_not(x, /):
     return op.bitwise_not(ensure_array("bitwise_not", x))
 
 
-bitwise_invert = invert = bitwise_not
+bitwise_invert = alias(bitwise_not, "bitwise_invert")
+invert = alias(bitwise_not, "invert")
 
 
 @fused

@@ -8,6 +8,7 @@ from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import reduction
 from laminax_ir.ops import shape as shape_ops
+from laminax_ir.pytrees.wrapping import alias
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
@@ -81,7 +82,8 @@ def _min(a, axis, keepdims, initial, where, name="min"):
 _EXTREME_RAISES = "; if the array is empty along an axis, or where is given, and initial is not"
 max.__doc__ = DOC.format(text="Maximum over axes; NaN if one is there", dtype="", more=INITIAL_DOC, raises=_EXTREME_RAISES)
 min.__doc__ = DOC.format(text="Minimum over axes; NaN if one is there", dtype="", more=INITIAL_DOC, raises=_EXTREME_RAISES)
-amax, amin = max, min
+amax = alias(max, "amax")
+amin = alias(min, "amin")
 
 
 def _extreme(name, a, axis, keepdims, initial, where, reduce, combine):

@@ -10,6 +10,7 @@ import numpy as np
 from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.pytrees.wrapping import alias
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
@@ -53,7 +54,7 @@ def absolute(x, /):
     return as_array(operators.absolute(ensure_array("absolute", x)))
 
 
-abs = absolute
+abs = alias(absolute, "abs")
 
 
 @fused
@@ -138,7 +139,7 @@ def round(a, decimals: int = 0, out: None = None):
     return _round(a, decimals=int(decimals))
 
 
-around = round
+around = alias(round, "around")
 
 
 @fused(static_argnames=("decimals",))

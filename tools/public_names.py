@@ -1,0 +1,219 @@
+"""Compares the public modules of laminax with those of another package by name and signature, and prints what differs.
+
+    PYTHONPATH=... python tools/public_names.py --reference-python=/path/to/python [--reference=jax] [--kinds=name,parameter] [MODULE ...]
+
+Each package is listed by a process of its own (`--list PACKAGE`), since both of them in one process would share their registries.
+What is listed: each public module, and of each of its names what it is, its `__name__`, its parameters, and if it is a class its public
+members with theirs. A name is public if it has no underscore in front and is not that of a module from elsewhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import json
+import os
+import pkgutil
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+Listing = dict[str, dict[str, dict[str, Any]]]  # by module, without the package's name, and by name in it
+
+# Subpackages of the reference that are not part of what is compared: kernels' languages, its own tests and build.
+LEFT_OUT = ("_src", "experimental.pallas", "experimental.mosaic", "experimental.jax2tf", "experimental._private_mm", "tools", "jaxlib", "version",
+            "experimental.slab", "experimental.source_mapper", "experimental.key_reuse")
+
+
+class Difference(NamedTuple):
+    """One thing that the reference has and laminax has not, or has otherwise."""
+    kind: str  # "module", "name", "parameter", "default", "__name__", "member" or "kind"
+    where: str
+    text: str
+
+
+# --- one package, in a process of its own ---
+
+
+def public_modules(package: str) -> Iterator[str]:
+    """The names of a package's public modules, without its own, that can be imported."""
+    root = importlib.import_module(package)
+    yield ""
+    for module in sorted(m.name for m in pkgutil.walk_packages(root.__path__, package + ".", onerror=lambda name: None)):
+        name = module.removeprefix(package + ".")
+        if any(name == left or name.startswith(left + ".") for left in LEFT_OUT) or any(part.startswith("_") for part in name.split(".")):
+            continue
+        try:
+            importlib.import_module(module)
+        except Exception:  # what needs a package that is not there
+            continue
+        yield name
+
+
+def listing(package: str) -> Listing:
+    """What a package's public modules hold."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {name: dict(_entries(importlib.import_module(f"{package}.{name}" if name else package), package)) for name in public_modules(package)}
+
+
+def _entries(module: Any, package: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What a module holds; of one that is no table of contents, but defines things, these alone: the rest are its imports."""
+    is_table = "__all__" in vars(module) or not any(_is_defined_in(module, value) for name, value in vars(module).items() if not name.startswith("_"))
+    for name, entry in _public_entries(module, package):
+        if is_table or _is_defined_in(module, getattr(module, name)) or inspect.isclass(value := getattr(module, name)) and value.__module__ == module.__name__:
+            yield name, entry
+
+
+def _is_defined_in(module: Any, value: Any) -> bool:
+    """Whether a function's code is in the module's file: what `__module__` says may be where it is meant to be found."""
+    code = getattr(inspect.unwrap(value), "__code__", None) if inspect.isroutine(value) or hasattr(value, "__wrapped__") else None
+    return code is not None and code.co_filename == getattr(module, "__file__", None)
+
+
+def _public_entries(module: Any, package: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name in sorted(set(dir(module)) | set(getattr(module, "__all__", ()))):
+        if name.startswith("_") or name == "annotations":
+            continue
+        try:
+            value = getattr(module, name)
+        except Exception:  # a deprecated name that raises
+            continue
+        if inspect.ismodule(value):
+            if value.__name__.split(".")[0] == package:
+                yield name, {"is": "module"}
+        elif _is_own(value, package):
+            yield name, described(value)
+
+
+def _is_own(value: Any, package: str) -> bool:
+    """Whether the module's name is for something of the package, and not for an import of its implementation."""
+    origin = str(getattr(value, "__module__", None) or type(value).__module__).split(".")[0]
+    return origin not in ("typing", "collections", "functools", "abc", "__future__", "contextlib", "dataclasses", "enum", "warnings", "operator") \
+        or origin == package
+
+
+def described(value: Any) -> dict[str, Any]:
+    """What a value is, its `__name__`, parameters and, of a class, members."""
+    if inspect.isclass(value):
+        return {"is": "class", "__name__": value.__name__, "parameters": parameters(value), "members": dict(_members(value))}
+    if callable(value):
+        return {"is": "function", "__name__": getattr(value, "__name__", None), "parameters": parameters(value)}
+    return {"is": "value"}
+
+
+def _members(kind: type) -> Iterator[tuple[str, Any]]:
+    for name in sorted(dir(kind)):
+        if not name.startswith("_"):
+            value = inspect.getattr_static(kind, name, None)  # None for what __dir__ or the metaclass answers
+            function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+            yield name, parameters(function) if inspect.isfunction(function) else None
+
+
+def parameters(function: Any) -> list[list[Any]] | None:
+    """The names, kinds and defaults (whether there is one) of a function's parameters; None if they are not known."""
+    try:
+        signature = inspect.signature(function)
+    except (ValueError, TypeError):
+        return None
+    return [[p.name, p.kind.name, p.default is not p.empty] for p in signature.parameters.values()]
+
+
+# --- two packages ---
+
+
+def listed_by(python: str, package: str) -> Listing:
+    """The listing of a package by a process of an interpreter."""
+    environment = {name: value for name, value in os.environ.items() if python == sys.executable or name != "PYTHONPATH"}
+    done = subprocess.run([python, os.path.abspath(__file__), "--list", package], env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{python} could not list {package}:\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def compare(reference: Listing, ours: Listing) -> list[Difference]:
+    """What the reference has and ours has not, in the order of modules and names."""
+    found = []
+    for module, names in reference.items():
+        if module not in ours:
+            found.append(Difference("module", module, f"is missing, with {len(names)} names"))
+            continue
+        for name, expected in names.items():
+            where = f"{module}.{name}" if module else name
+            if name not in ours[module]:
+                found.append(Difference("name", where, f"is missing (a {expected['is']})"))
+            else:
+                found.extend(_differences(where, expected, ours[module][name]))
+    return found
+
+
+def _differences(where: str, expected: dict[str, Any], got: dict[str, Any]) -> Iterator[Difference]:
+    if "value" in (expected["is"], got["is"]) or "module" in (expected["is"], got["is"]):
+        if expected["is"] != got["is"]:
+            yield Difference("kind", where, f"is a {expected['is']} there, a {got['is']} here")
+        return
+    if expected["__name__"] is not None and expected["__name__"] != got["__name__"]:
+        yield Difference("__name__", where, f"is {expected['__name__']!r} there, {got['__name__']!r} here")
+    yield from parameter_differences(where, expected["parameters"], got["parameters"])
+    for name, of_member in expected.get("members", {}).items():
+        if "members" in got:
+            if name not in got["members"]:
+                yield Difference("member", f"{where}.{name}", "is missing")
+            else:
+                yield from parameter_differences(f"{where}.{name}", of_member, got["members"][name])
+
+
+def parameter_differences(where: str, expected: Sequence | None, got: Sequence | None) -> Iterator[Difference]:
+    """Which parameters a call may give there and not here: by name, or by position."""
+    if expected is None or got is None or [p[:2] for p in expected[-2:]] == [["args", "VAR_POSITIONAL"], ["kwargs", "VAR_KEYWORD"]]:
+        return
+    kinds = {name: kind for name, kind, _ in got}
+    has_rest, has_more = "VAR_POSITIONAL" in kinds.values(), "VAR_KEYWORD" in kinds.values()
+    for name, kind, _ in expected:
+        if name.startswith("_") or kind in ("VAR_KEYWORD", "VAR_POSITIONAL", "POSITIONAL_ONLY"):
+            continue
+        if name not in kinds and not has_more:
+            yield Difference("parameter", where, f"has no {name!r}")
+        elif kinds.get(name) == "POSITIONAL_ONLY":
+            yield Difference("parameter", where, f"takes {name!r} by position only")
+    by_position = [[n for n, kind, _ in each if kind in ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")] for each in (expected, got)]
+    if len(by_position[1]) < len(by_position[0]) and not has_rest and all(name in kinds for name in by_position[0]):
+        yield Difference("parameter", where, f"takes {by_position[0][len(by_position[1]):]} by keyword only")
+    required = [name for name, kind, is_optional in got if not is_optional and kind not in ("VAR_POSITIONAL", "VAR_KEYWORD")]
+    optional = {name for name, _, is_optional in expected if is_optional}
+    for name in required:
+        if name in optional:
+            yield Difference("default", where, f"{name!r} has a default there")
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--list", metavar="PACKAGE", help="print the listing of a package and stop")
+    parser.add_argument("--reference", default="jax", help="the package to compare with")
+    parser.add_argument("--reference-python", help="an interpreter that has it")
+    parser.add_argument("--kinds", help="which differences, separated by commas; by default all")
+    parser.add_argument("modules", nargs="*", help="which modules, without the package's name; by default all")
+    given = parser.parse_args(arguments)
+    if given.list:
+        output, sys.stdout = sys.stdout, sys.stderr  # what imports print
+        json.dump(listing(given.list), output)
+        return
+    if not given.reference_python:
+        parser.error("--reference-python is needed: an interpreter that has the reference")
+    reference = listed_by(given.reference_python, given.reference)
+    ours = listed_by(sys.executable, "laminax")
+    found = [d for d in compare(reference, ours) if not given.kinds or d.kind in given.kinds.split(",")]
+    if given.modules:
+        found = [d for d in found if any(d.where == m or d.where.startswith(m + ".") for m in given.modules)]
+    for difference in found:
+        print(f"{difference.kind:10} {difference.where} {difference.text}")
+    counts = {kind: sum(d.kind == kind for d in found) for kind in sorted({d.kind for d in found})}
+    names = sum(map(len, reference.values()))
+    print(f"\n{len(reference)} modules and {names} names of {given.reference}: {sum(counts.values())} differences {counts}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
