@@ -25,7 +25,7 @@ from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.lower import donation_aliases
 from laminax_lowering.planning.borders import choose_crossings
 from laminax_lowering.planning.equal_programs import ProgramTable
-from laminax_lowering.planning.estimates import Estimate, Estimates
+from laminax_lowering.planning.estimates import PER_KERNEL, Estimate, Estimates
 from laminax_lowering.planning.operation_costs import HEAVY, heavy_work, num_bytes
 from laminax_lowering.planning.outlining import OUTLINE_MIN_EQUATIONS, CallPlan, plan_calls, program_size
 from laminax_lowering.planning.repeats import cut_run, find_runs
@@ -36,9 +36,9 @@ REGION_MIN_CALLS = 8
 # dispatch and for what is not fused across its border; a block of 6 million operations made steps a third slower.
 REGION_MIN_WORK = {"cpu": 10_000_000, "cuda": 2_000_000_000, "rocm": 2_000_000_000, "tpu": 2_000_000_000}
 # The most that regions may need of what the whole program would, and how much less of one thing they must need to be worth it: of time
-# to compile, or of memory where it is much.
+# to compile, or of memory where it is so much that compiling, which is estimated less well, takes no large part of the first step.
 MOST_MEMORY, MOST_TIME, MOST_COMPILING = 1.1, 1.05, 1.1
-WORTHWHILE, MUCH_MEMORY = 0.7, 1 << 28
+WORTHWHILE, MUCH_MEMORY = 0.7, 1 << 30
 # What running a region costs besides what it does, in bytes that are moved in the same time: 60 us on the host.
 DISPATCH = {"cpu": 300_000, "cuda": 10_000_000, "rocm": 10_000_000, "tpu": 10_000_000}
 _CALLS = (jit_p, checkpoint_p)
@@ -90,7 +90,7 @@ class RegionPlan:
         return f"in {len(self.regions)} regions of {names} programs{_comparison(self.whole, self.cut)}"
 
 
-_SMALL = "it is small"
+_SMALL, _GAINS_LITTLE = "it is small", "regions would gain little"
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,10 @@ def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (
     found = _cut_at_calls(flat, programs, min_work) or _cut_at_runs(flat, programs, min_work)
     if not found:
         return WholeProgram("it has no equal blocks, or few or small ones")
+    estimates = Estimates(platform)
+    whole = estimates.of(flat)
+    if not _can_win(whole):
+        return WholeProgram(_GAINS_LITTLE)
     opened, segments = _with_blocks_in_place(flat, [Segment(_name_of(eqns), eqns) for eqns in found if eqns])
     chosen = choose_crossings([segment.eqns for segment in segments], [*flat.constvars, *flat.invars], opened.outvars, programs)
     regions, results = _regions(opened, [Segment(segment.name, eqns) for segment, eqns in zip(segments, chosen) if eqns], programs)
@@ -146,15 +150,18 @@ def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (
     aliases, unusable = donation_aliases(jaxpr, donated or [False] * len(jaxpr.invars), kept)
     consumed = tuple([first + i for i in aliases])
     inputs = frozenset(range(first + len(jaxpr.invars))).difference(consumed)
-    estimates = Estimates(platform)
     sizes = [num_bytes(v.aval) for v in (*jaxpr.constvars, *jaxpr.invars)]
     cut = _estimate_of_regions(regions, inputs, sizes, estimates, DISPATCH[platform])
-    whole = estimates.of(flat)
     whole = replace(whole, peak=whole.peak - sum([sizes[i] for i in consumed]), kernels=min(whole.kernels, cut.kernels))  # others repeat
     reason = _what_is_lost(regions, whole, cut)
     if reason:
         return WholeProgram(reason, whole, cut)
     return RegionPlan(regions, _donated_operands(regions, inputs), results, consumed, tuple([jaxpr.invars[i].aval for i in unusable]), whole, cut)
+
+
+def _can_win(whole: Estimate) -> bool:
+    """Whether cutting may be worth it, by what the whole program needs at least if it is cut: each kernel once."""
+    return whole.peak > MUCH_MEMORY or PER_KERNEL * whole.kernels < WORTHWHILE * whole.compiling
 
 
 def _what_is_lost(regions: Sequence[Region], whole: Estimate, cut: Estimate) -> str:
@@ -168,7 +175,7 @@ def _what_is_lost(regions: Sequence[Region], whole: Estimate, cut: Estimate) -> 
     if cut.compiling > MOST_COMPILING * whole.compiling:
         return "regions would take longer to compile"
     saves_memory = cut.peak < WORTHWHILE * whole.peak and whole.peak - cut.peak > MUCH_MEMORY
-    return "" if saves_memory or cut.compiling < WORTHWHILE * whole.compiling else "regions would gain little"
+    return "" if saves_memory or cut.compiling < WORTHWHILE * whole.compiling else _GAINS_LITTLE
 
 
 def _estimate_of_regions(regions: Sequence[Region], kept: Container[int], sizes: Sequence[int], estimates: Estimates,

@@ -4,7 +4,7 @@ import numpy as np
 
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.contraction import dot
-from laminax_ir.ops.elementwise import add, cos, mul, neg, sin
+from laminax_ir.ops.elementwise import add, cos, exp, mul, neg, sin
 from laminax_ir.ops.loops import scan
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.recording.staging import stage
@@ -25,14 +25,14 @@ def estimate(fun, count=2):
 
 
 def test_what_products_read_and_make_is_in_memory():
-    found = estimate(lambda x, w: [dot(sin(dot(x, w)), w)])
-    assert found.peak == 2 * BYTES  # the product and its sine, then the sine and the result
+    found = estimate(lambda x, w: [dot(exp(dot(x, w)), w)])
+    assert found.peak == 2 * BYTES  # the product and its exponential, then that and the result
     assert found.time == (3 + 2 + 3) * BYTES + 2 * PRODUCT + SERIES
-    assert found.kernels == 3 and found.programs == 1
+    assert found.kernels == 2 and found.programs == 1  # the two products are alike
 
 
 def test_cheap_operations_are_where_they_are_read():
-    found = estimate(lambda x, w: [reduce_sum(mul(cos(x), neg(w)), (0, 1))])
+    found = estimate(lambda x, w: [reduce_sum(mul(exp(x), neg(w)), (0, 1))])
     assert found.peak == 4 and found.kernels == 1
     assert found.time == 2 * BYTES + 4 + SERIES + 2 * SIMPLE
 

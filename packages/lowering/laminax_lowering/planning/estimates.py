@@ -34,8 +34,8 @@ class Estimate:
 
     peak: the most bytes at once, with its results and without its operands.
     time: of one run, in bytes that are moved in the same time.
-    kernels: how many pieces of code the compiler has to write if they all differ, with those of all calls.
-    overhead: milliseconds that it spends on them even if they are all alike.
+    kernels: how many pieces of code the compiler has to write, those that are alike once, with those of all calls.
+    overhead: milliseconds that it spends on all of them besides.
     programs: how many it is given.
     """
     peak: float
@@ -70,7 +70,8 @@ class Estimates:
         sources: dict[Var, tuple[Var, ...]] = {}
         last_use: dict[Var, int] = {}
         made: list[list[Var]] = []
-        time = 0.0
+        kernels: set[tuple] = set()  # which are alike, as far as what they read and make tells
+        time = overhead = 0.0
         for i, eqn in enumerate(jaxpr.eqns):
             read = _sources(eqn, sources)
             own = [v for v in eqn.outvars if v in stored]
@@ -78,8 +79,10 @@ class Estimates:
             for v in eqn.outvars:
                 sources[v] = (v,) if v in stored else read
             if own:
-                last_use.update((v, i) for v in read)
+                last_use.update(dict.fromkeys(read, i))
                 time += sum([num_bytes(v.aval) for v in (*read, *own)])
+                kernels.add((eqn.primitive, *[v.aval for v in (*read, *own)]))
+                overhead += PER_REPETITION if is_cheap(eqn) or eqn.primitive in HEAVY else PER_REPEATED_REDUCTION
             time += cost(eqn) if is_cheap(eqn) else heavy_work(eqn) / self._heavy_operations_per_byte if eqn.primitive in HEAVY else 0
             if eqn in inner:
                 time += inner[eqn].time
@@ -94,9 +97,8 @@ class Estimates:
             live += sum([num_bytes(v.aval) for v in made[i]])
             most = max(most, live + (inner[eqn].peak if eqn in inner else 0))
             live -= sum([num_bytes(v.aval) for v in dying[i] if v in all_made])
-        written = [eqn for eqn, values in zip(jaxpr.eqns, made) if values]
-        overhead = sum([PER_REPETITION if is_cheap(eqn) or eqn.primitive in HEAVY else PER_REPEATED_REDUCTION for eqn in written])
-        return Estimate(most, time, len(written) + sum([e.kernels for e in inner.values()]), overhead + sum([e.overhead for e in inner.values()]))
+        different = {id(program): self.of(program).kernels for eqn in inner for program in subjaxprs(eqn)}
+        return Estimate(most, time, len(kernels) + sum(different.values()), overhead + sum([e.overhead for e in inner.values()]))
 
     def _inner(self, eqn: JaxprEqn) -> Estimate:
         """What the programs that an equation holds cost; a loop whose length is unknown counts once."""
@@ -126,4 +128,7 @@ def _stored_values(jaxpr: Jaxpr) -> set[Var]:
 
 def _sources(eqn: JaxprEqn, sources: dict[Var, tuple[Var, ...]]) -> tuple[Var, ...]:
     """The values in memory from which an equation's operands are made, each once."""
-    return tuple(dict.fromkeys([source for v in eqn.invars if type(v) is Var for source in sources.get(v, (v,))]))
+    read = [v for v in eqn.invars if type(v) is Var]
+    if len(read) == 1:
+        return sources.get(read[0], (read[0],))
+    return tuple(dict.fromkeys([source for v in read for source in sources.get(v, (v,))]))

@@ -9,6 +9,7 @@ convention that grad of a real function of z = x + iy is df/dx - i df/dy.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
@@ -145,19 +146,24 @@ define_jvp(op.complex_p, lambda t, z, x, y: op.complex(t, full(t.shape, 0, t.dty
            lambda t, z, x, y: op.complex(full(t.shape, 0, t.dtype), t))
 
 
-def _balanced_extremum(t: ArrayLike, z: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
-    """1 where x alone attains the extremum z, 1/2 in a tie, 0 elsewhere."""
-    attains = eq(x, z)
+def _balanced_extremum(is_beyond: Callable[[Any, Any], Any], t: ArrayLike, z: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
+    """1 where x alone is the extremum z, 1/2 in a tie, 0 elsewhere, also where either is NaN.
+
+    Numbers with an order are compared with each other, so that z is not needed, which a compiler would make again.
+    """
+    alone, both = (eq(x, z), eq(y, z)) if _is_complex(x) else (is_beyond(x, y), eq(x, y))
     one, half, zero = (full(z.shape, c, z.dtype) for c in (1, 0.5, 0))
-    return mul(t, select(_full_shape(attains, z), select(_full_shape(eq(y, z), z), half, one), zero))
+    if _is_complex(x):
+        return mul(t, select(_full_shape(alone, z), select(_full_shape(both, z), half, one), zero))
+    return mul(t, select(_full_shape(alone, z), one, select(_full_shape(both, z), half, zero)))
 
 
 def _full_shape(mask: ArrayLike, like: ArrayLike) -> Array:
     return mask if mask.shape == like.shape else broadcast_like(mask, like.shape)
 
 
-for _primitive in (op.max_p, op.min_p):
-    define_jvp(_primitive, _balanced_extremum, lambda t, z, x, y: _balanced_extremum(t, z, y, x))
+define_jvp(op.max_p, partial(_balanced_extremum, op.gt), lambda t, z, x, y: _balanced_extremum(op.gt, t, z, y, x))
+define_jvp(op.min_p, partial(_balanced_extremum, op.lt), lambda t, z, x, y: _balanced_extremum(op.lt, t, z, y, x))
 
 
 def _pow_partial_x(t: ArrayLike, z: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
