@@ -42,7 +42,7 @@ class _RefuseJax:
         self._searched: list[str] | None = None
         self._is_installed = False
 
-    def find_spec(self, name: str, path: list[str] | None = None, target: Any = None) -> Any:
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         if name != "jax" or not _is_import(sys._getframe(1)):
             return None
         if self._searched != sys.path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -102,10 +102,16 @@ class Shard:
 # --- the methods ---
 
 
-class _Methods:
+if TYPE_CHECKING:  # the class on which the methods below are set
+    _Base = ArrayImpl
+else:
+    _Base = object
+
+
+class _Methods(_Base):
     """An array: values of one dtype in a grid, held by one or more devices and never changed."""
 
-    __hash__ = None  # equality is elementwise, so there is nothing a hash could agree with
+    __hash__ = None  # type: ignore[assignment]  # equality is elementwise, so there is nothing a hash could agree with
     __array_priority__ = 100  # NumPy arrays leave mixed operations to us
 
     # what it is
@@ -242,7 +248,7 @@ class _Methods:
         """The elements as nested lists of Python scalars."""
         return self._value.tolist()
 
-    def tobytes(self, order: str = "C") -> bytes:
+    def tobytes(self, order: Any = "C") -> bytes:
         """The elements' bytes."""
         return self._value.tobytes(order)
 
@@ -400,9 +406,9 @@ def install_array_methods(members: Mapping[str, Any]) -> None:
 
 
 def make_array_from_single_device_arrays(
-    shape: Sequence[int], sharding: shardings.Sharding, arrays: Sequence[ArrayImpl], *, dtype: Any = None
-) -> ArrayImpl:
-    """An array whose parts are the given single-device arrays, without copying.
+    shape: Sequence[int], sharding: shardings.Sharding, arrays: Sequence[Any], *, dtype: Any = None
+) -> Any:
+    """An array, or an array of keys, whose parts are the given single-device arrays, without copying.
 
     Args:
         shape: the shape of the whole.

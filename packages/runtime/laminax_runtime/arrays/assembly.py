@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.pytrees import pytree
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
-from laminax_ir.types.array_layouts import AUTO, Format
+from laminax_ir.types.array_layouts import AUTO, Format, Layout
 from laminax_ir.types.errors import UnexpectedTracerError
 from laminax_runtime.arrays import layouts, shardings, transfer
 from laminax_runtime.arrays.arrays import ArrayImpl, make_array_from_single_device_arrays
@@ -48,7 +48,7 @@ def make_array_from_callback(
             raise TypeError("make_array_from_callback: `Layout.AUTO` cannot be used in place of a device-local layout when calling "
                             f"`jax.make_array_from_callback`. Got {sharding}. Give a Layout, or None for the default.")
         whole = make_array_from_callback(shape, sharding.sharding, data_callback, dtype)
-        return whole if sharding.layout is None else layouts.relayout(whole, sharding.layout)
+        return whole if sharding.layout is None else layouts.relayout(whole, cast(Layout, sharding.layout))
     if not isinstance(sharding, shardings.Sharding):
         raise TypeError(f"make_array_from_callback: sharding should be an instance of `jax.sharding`. Got {sharding} of type {type(sharding)}.")
     expected = sharding.shard_shape(shape)

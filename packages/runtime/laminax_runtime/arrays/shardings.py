@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,8 +34,16 @@ REPLICATED = _jaxlib.HloSharding.replicate()
 
 # --- any sharding ---
 
+if TYPE_CHECKING:  # the classes on which the methods below are set
+    _SharedBase = Sharding
+    _SingleDeviceBase = SingleDeviceSharding
+    _NamedBase = NamedSharding
+    _GSPMDBase = GSPMDSharding
+else:
+    _SharedBase = _SingleDeviceBase = _NamedBase = _GSPMDBase = object
 
-class _SharedMethods:
+
+class _SharedMethods(_SharedBase):
     """Describes how an array is laid out over devices."""
 
     @property
@@ -143,7 +151,7 @@ def misfit(sharding: Sharding, shape: Shape, what: str = "arrays", *, may_be_pad
             return (
                 f"cannot be split {where}: axis {axis} has size {size}, {_of_mesh(sharding, axis, parts)}.\n"
                 f"Sharding {sharding} implies that array axis {axis} is partitioned {parts} times, but the dimension size is "
-                f"{size} (full shape: {shape}, per-dimension tiling factors: {list(tiling.parts)} should evenly divide the "
+                f"{size} (full shape: {shape}, per-dimension tiling factors: {[*(tiling.parts if tiling else ())]} should evenly divide the "
                 f"shape).\nPad axis {axis} to {-(-size // parts) * parts}, or shard an axis whose size is a multiple of {parts}."
             )
     return None
@@ -225,19 +233,19 @@ def _indices_map(sharding: Sharding, shape: Shape) -> dict[Device, Index]:
     whole = (slice(None),) * len(shape)
     if tiling is None:
         return {device: whole for device in sharding._device_assignment}
-    return {
-        device: tuple(
-            slice(None) if parts == 1 else slice(at * size, (at + 1) * size)
-            for at, size, parts in zip(tiling.coordinates[i], shard, tiling.parts, strict=True)
-        )
-        for i, device in enumerate(sharding._device_assignment)
-    }
+
+    def of_device(number: int) -> Index:
+        places: Sequence[int] = tiling.coordinates[number]
+        return tuple([slice(None) if parts == 1 else slice(at * size, (at + 1) * size)
+                      for at, size, parts in zip(places, shard, tiling.parts, strict=True)])
+
+    return {device: of_device(i) for i, device in enumerate(sharding._device_assignment)}
 
 
 # --- one device ---
 
 
-class _SingleDeviceMethods:
+class _SingleDeviceMethods(_SingleDeviceBase):
     """The whole array on one device."""
 
     is_fully_replicated = True
@@ -274,7 +282,7 @@ class _SingleDeviceMethods:
     def __repr__(self) -> str:
         return f"SingleDeviceSharding(device={self._device!r}{_memory(self)})"
 
-    def __reduce__(self) -> tuple[Callable, tuple[str, int, str]]:
+    def __reduce__(self) -> tuple[Any, Any]:
         return _single_device_from_id, (self._device.platform, self._device.id, self._memory_kind)
 
 
@@ -296,7 +304,7 @@ def _single_device_from_id(platform: str, device_id: int, memory_kind: str | Non
 # --- a mesh and a partition spec ---
 
 
-class _NamedMethods:
+class _NamedMethods(_NamedBase):
     """The array's axes split over the axes of a mesh, as a partition spec says."""
 
     @property
@@ -336,7 +344,7 @@ class _NamedMethods:
     def __repr__(self) -> str:
         return f"NamedSharding(mesh={self.mesh}, spec={self.spec}{_memory(self)})"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, Any]:
         return _named_from_parts, (self.mesh, self.spec, self._memory_kind)
 
 
@@ -503,7 +511,7 @@ def as_given(
 # --- an XLA sharding ---
 
 
-class _GSPMDMethods:
+class _GSPMDMethods(_GSPMDBase):
     """A list of devices with an XLA sharding over them."""
 
     @property
@@ -538,7 +546,7 @@ class _GSPMDMethods:
     def __repr__(self) -> str:
         return f"GSPMDSharding({self._hlo_sharding!r}{_memory(self)})"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, Any]:
         ids = [(device.platform, device.id) for device in self._devices]
         return _gspmd_from_ids, (ids, self._hlo_sharding.to_proto().SerializeToString(), self._memory_kind)
 

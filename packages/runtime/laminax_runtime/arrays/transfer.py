@@ -37,7 +37,7 @@ _python_scalars = (bool, int, float, complex)
 
 def device_put(
     x: Any, target: Any = None, *, aval: ShapedArray | None = None, weak_type: bool | None = None, donate: bool = False
-) -> ArrayImpl | np.ndarray:
+) -> Any:
     """Puts one value on a device, or spreads it over several.
 
     Args:
@@ -68,6 +68,7 @@ def device_put(
         return value
     if aval is None:
         aval = _aval(value.shape, value.dtype, is_weak if weak_type is None else weak_type)
+    sharding: shardings.Sharding
     if target is None:
         sharding, is_committed = shardings.on_device(placement.placement_device()), False
     else:
@@ -240,7 +241,7 @@ def _reshard_by_program(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl
     return moved
 
 
-def _without_terms(sharding: shardings.NamedSharding) -> shardings.NamedSharding:
+def _without_terms(sharding: shardings.Sharding) -> shardings.NamedSharding:
     return sharding.update(spec=sharding.spec.update(unreduced=frozenset()))
 
 

@@ -56,7 +56,8 @@ def client(platform: str | None = None) -> Client:
     Raises:
         PlatformError: the platform is unknown, not installed, or does not start.
     """
-    found = _clients.get(platform) if platform is not None else _clients.get(_default)
+    name = platform if platform is not None else _default
+    found = None if name is None else _clients.get(name)
     return found if found is not None else _start(platform)
 
 
@@ -80,6 +81,7 @@ def default_platform() -> str:
     """The default platform, under XLA's name for it ('cpu', 'cuda', 'rocm', 'tpu')."""
     if _default is None:
         _start(None)
+    assert _default is not None  # a platform has started
     return _default
 
 

@@ -134,7 +134,7 @@ def pycapsule(funcptr: Any) -> Any:
     """
     import ctypes
 
-    if not isinstance(funcptr, (ctypes._CFuncPtr, ctypes.c_void_p)):
+    if not isinstance(funcptr, (ctypes._CFuncPtr, ctypes.c_void_p)):  # type: ignore[attr-defined]
         raise TypeError(
             f"pycapsule: expected a function of a library loaded with ctypes, got {funcptr!r} of type {type(funcptr).__name__}"
         )

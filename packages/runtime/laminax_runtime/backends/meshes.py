@@ -45,6 +45,10 @@ class Mesh(Restoring, NamedGrid):
         OrderedDict({'data': 1})
     """
 
+    devices: np.ndarray
+    _key: tuple
+    _hash: int
+
     def __new__(
         cls,
         devices: Any,
@@ -143,7 +147,7 @@ class Mesh(Restoring, NamedGrid):
     def __hash__(self) -> int:
         return self._hash
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, Any]:
         return _from_ids, (self.devices.flat[0].platform if self.size else None, self.device_ids, self.axis_names, self.axis_types)
 
     def __str__(self) -> str:
@@ -224,7 +228,7 @@ class _Entered(threading.local):
         self.before: list[Any] = []
 
 
-_entered = _Entered()
+_entered: _Entered = _Entered()
 
 
 def _unless_empty(mesh: Mesh | None) -> Mesh | None:

@@ -35,8 +35,8 @@ def find_plugins() -> Iterator[Plugin]:
             library = package / f"xla_{kind}_plugin.so"
             if package.name.startswith(f"xla_{kind}") and library.is_file():
                 yield Plugin(kind, kind, library, {"platform_name": kind, **_gpu_options()})
-    if (library := _tpu_library()) is not None:
-        yield Plugin("tpu", "tpu", library)
+    if (tpu := _tpu_library()) is not None:
+        yield Plugin("tpu", "tpu", tpu)
 
 
 def _named_in_environment() -> Iterator[Plugin]:

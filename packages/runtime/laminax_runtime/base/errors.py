@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class PlatformError(RuntimeError):
     """A platform is unknown, is not installed, or does not start."""

@@ -26,7 +26,8 @@ def _mirror(option: Ambient, scope: Scope, value: Any) -> None:
             _jaxlib.set_thread_guard(bool(value))
         return
     if option.name == _COLLECTION:
-        field, levels = "garbage_collect_array", _jaxlib.GarbageCollectionGuardLevel
+        field = "garbage_collect_array"
+        levels: Any = _jaxlib.GarbageCollectionGuardLevel
     elif option.name in _FIELD_OF:
         field, levels = _FIELD_OF[option.name], _jaxlib.TransferGuardLevel
     else:

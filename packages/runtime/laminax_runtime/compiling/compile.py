@@ -100,8 +100,8 @@ def compile_module(
     return Executable(loaded, name, assignment, replace(convention, out_avals=typed), found_in, found_out, is_pinned)
 
 
-def _compile_as_called(text: str, convention: CallingConvention, assignment: tuple[placement.Device, ...],
-                       compile_options: _jaxlib.CompileOptions, name: str, is_part: bool) -> _jaxlib.LoadedExecutable:
+def _compile_as_called(text: str, convention: CallingConvention, assignment: tuple[placement.Device, ...], compile_options: _jaxlib.CompileOptions,
+                       name: str, is_part: bool) -> _jaxlib.LoadedExecutable:
     """The module as jaxlib's executable: from the compiler, or from the disk where its convention lets it be kept there."""
     if convention.has_dynamic_shapes:
         text = _jaxlib.refined_text(text)
@@ -161,9 +161,8 @@ def _one_each(name: str, given: Sequence[Any] | None, avals: Sequence[ShapedArra
     return (None,) * len(avals) if given is None else tuple(given)
 
 
-def _compile_options(assignment: Sequence[placement.Device], num_replicas: int, num_partitions: int,
-                     compiler_options: Mapping[str, Any] | None, in_shardings: Sequence[shardings.Sharding | None],
-                     out_shardings: Sequence[shardings.Sharding | None]) -> _jaxlib.CompileOptions:
+def _compile_options(assignment: Sequence[placement.Device], num_replicas: int, num_partitions: int, compiler_options: Mapping[str, Any] | None,
+                     in_shardings: Sequence[shardings.Sharding | None], out_shardings: Sequence[shardings.Sharding | None]) -> _jaxlib.CompileOptions:
     result = _jaxlib.CompileOptions()
     build = result.executable_build_options
     result.num_replicas = build.num_replicas = num_replicas
@@ -234,8 +233,9 @@ def _compile_and_load(text: str, assignment: Sequence[placement.Device], compile
 def _chosen_shardings(given: tuple[shardings.Sharding | None, ...], read_back: Callable[[], Any], assignment: Sequence[placement.Device],
                       avals: Sequence[ShapedArray], known: Sequence[KnownSharding]) -> tuple[shardings.Sharding, ...]:
     """The caller's shardings, and XLA's choice where there is none, in the memory of the type."""
-    if None not in given:
-        return given
+    said = tuple([s for s in given if s is not None])
+    if len(said) == len(given):
+        return said
     found = _choices(given, read_back, assignment, avals, known)
     return tuple([s.with_memory_kind(HOST_KIND) if wanted is None and aval.memory_space is MemorySpace.Host else s
                   for wanted, s, aval in zip(given, found, avals, strict=True)])
@@ -251,7 +251,7 @@ def _choices(given: Sequence[shardings.Sharding | None], read_back: Callable[[],
         protos = read_back()
         if protos is not None and len(protos) == 1 and len(avals) != 1 and (elements := protos[0].tuple_shardings):
             protos = elements
-        chosen = [shardings.REPLICATED] * len(avals) if protos is None else map(_jaxlib.HloSharding.from_proto, protos)
+        chosen = [shardings.REPLICATED] * len(avals) if protos is None else [*map(_jaxlib.HloSharding.from_proto, protos)]
     return tuple(
         shardings.as_given(hlo, aval.ndim, assignment, known) if s is None else s
         for s, hlo, aval in zip(given, chosen, avals, strict=True)
@@ -380,7 +380,7 @@ class Executable:
         """The compiled program as bytes, for the same version of jaxlib on the same kind of machine."""
         return self.devices[0].client.serialize_executable(self.loaded)
 
-    def __reduce__(self) -> tuple[Callable, tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Any, Any]:
         if self.convention.needs_this_process:
             raise TypeError(f"{self.name} cannot be pickled: it calls functions of this process. Leave the callbacks out.")
         device_ids = [device.id for device in self.devices]
@@ -396,9 +396,8 @@ class Executable:
 _CALL_TARGET = re.compile(r'custom_call_target="([^"]*)"')
 
 
-def _load_executable(serialized: bytes, call_targets: Sequence[str], name: str, platform: str, device_ids: Sequence[int],
-                     convention: CallingConvention, in_shardings: tuple[shardings.Sharding, ...],
-                     out_shardings: tuple[shardings.Sharding, ...], is_pinned: bool) -> Executable:
+def _load_executable(serialized: bytes, call_targets: Sequence[str], name: str, platform: str, device_ids: Sequence[int], convention: CallingConvention,
+                     in_shardings: tuple[shardings.Sharding, ...], out_shardings: tuple[shardings.Sharding, ...], is_pinned: bool) -> Executable:
     """A pickled executable, on devices of the same ids."""
     by_id = {device.id: device for device in placement.devices(platform)}
     if missing := [i for i in device_ids if i not in by_id]:

@@ -8,7 +8,7 @@ supplied by the layer above, which answers with the results and, if the next suc
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from laminax_runtime.backends import meshes, placement
 from laminax_runtime.base import context
 from laminax_runtime.base.members import add_members
 from laminax_runtime.compiling.compile import Executable, place_argument
-
-if TYPE_CHECKING:
-    from laminax_runtime.arrays.arrays import Array
 
 PjitFunction = _jaxlib.PjitFunction
 
@@ -97,7 +94,7 @@ def make_eager_function(name: str, cache_miss: Callable[..., MissResult]) -> Pji
         cache_miss: as for `make_jit_function`.
     """
 
-    def run_with_jit(*args: Array, **kwargs: Any) -> Array:  # what C++ calls, instead of looking for an entry, while `disable_jit` holds
+    def run_with_jit(*args: Any, **kwargs: Any) -> Any:  # what C++ calls, instead of looking for an entry, while `disable_jit` holds
         saved = _jaxlib.disable_jit_state.swap_local(False)
         try:
             return function(*args, **kwargs)

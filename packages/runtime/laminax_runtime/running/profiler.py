@@ -20,8 +20,10 @@ from laminax_runtime import _jaxlib
 from laminax_runtime.backends import backends
 
 _profiler = _jaxlib.profiler_module()
-ProfileOptions = _profiler.ProfileOptions
+ProfileOptions: Any = _profiler.ProfileOptions
 ProfileData, ProfileEvent, ProfilePlane = _jaxlib.profile_data_types()
+
+_TraceMe: Any = _profiler.TraceMe
 
 _lock = threading.Lock()
 _server: Any = None
@@ -31,7 +33,7 @@ _session: _Session | None = None
 class _Session:
     """A trace that is being recorded."""
 
-    def __init__(self, folder: str, has_perfetto: bool, options: ProfileOptions) -> None:
+    def __init__(self, folder: str, has_perfetto: bool, options: Any) -> None:
         self.folder = folder
         self.has_perfetto = has_perfetto
         self.recording = _profiler.ProfilerSession(options)
@@ -41,7 +43,7 @@ def start_trace(
     log_dir: os.PathLike | str,
     create_perfetto_link: bool = False,
     create_perfetto_trace: bool = False,
-    profiler_options: ProfileOptions | None = None,
+    profiler_options: Any = None,
 ) -> None:
     """Begins to record what the host and the devices do, until `stop_trace`.
 
@@ -102,7 +104,7 @@ def trace(
     log_dir: os.PathLike | str,
     create_perfetto_link: bool = False,
     create_perfetto_trace: bool = False,
-    profiler_options: ProfileOptions | None = None,
+    profiler_options: Any = None,
 ) -> Iterator[None]:
     """Context manager: records what happens inside; the arguments are those of `start_trace`.
 
@@ -117,7 +119,7 @@ def trace(
         stop_trace()
 
 
-class TraceAnnotation(_profiler.TraceMe):
+class TraceAnnotation(_TraceMe):
     """Context manager: the time inside is an event of this name in the trace.
 
     Args:

@@ -83,7 +83,7 @@ class ExecutableSequence:
         self._num_values = 1 + max(i for step in steps for i in (*step.operands, *step.results))
         self._runs = {is_committed: [self._run_of(step, is_committed) for step in steps] for is_committed in (False, True)}
 
-    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Any, Any]:
         return ExecutableSequence, (self.name, self.steps, self.in_avals, self.results, self.out_avals, self.consumed, self.is_pinned,
                                     self.decision)
 
