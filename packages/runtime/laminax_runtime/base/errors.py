@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 
 class PlatformError(RuntimeError):
     """A platform is unknown, is not installed, or does not start."""
