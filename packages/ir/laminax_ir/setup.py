@@ -13,8 +13,6 @@ from typing import Any
 import laminax_ir.functions.operators  # noqa: F401  (gives tracers their arithmetic)
 from laminax_ir.programs.jaxpr import ProgramPrinter, set_printer
 from laminax_ir.programs.primitive import Primitive
-from laminax_ir.recording.explicit_staging import choose_trace_type
-from laminax_ir.recording.staging_trace import set_explicit_trace_type
 from laminax_ir.refs.ref_contents import ArrayOperations, set_array_operations
 from laminax_ir.tracing.leaks import check_no_tracers
 from laminax_ir.tracing.trace import set_evaluator
@@ -39,7 +37,6 @@ def _printer() -> ProgramPrinter:
 
 def _compose() -> None:
     set_printer(_printer)
-    set_explicit_trace_type(choose_trace_type)
     set_array_operations(_operations_of_references)
     set_evaluator(evaluate_with_numpy)
 

@@ -7,7 +7,7 @@ from typing import Any, Callable, Sequence
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, Literal
 from laminax_ir.programs.result_types import is_explicit
-from laminax_ir.recording.explicit_staging import record_explicitly
+from laminax_ir.recording.staging_trace import record_explicitly
 from laminax_ir.tracing.explicit_axes import is_resolving
 from laminax_ir.tracing.name_stacks import NameStack, Transform, no_names
 from laminax_ir.tracing.trace import state

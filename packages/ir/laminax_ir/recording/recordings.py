@@ -90,6 +90,8 @@ class RecordedFunction:
             program, levels = found
         else:
             return self.fun(*args, **kwargs)
+        if program.is_explicit:
+            return self.fun(*args, **kwargs)
         operands: list[StagedTracer] = []
         words: list[Any] = []
         if not (_describe(args, program, levels, operands, words) and (not kwargs or _describe_named(kwargs, program, levels, operands, words))):
@@ -106,7 +108,7 @@ class RecordedFunction:
         if len({x.variable for x in operands}) == len(operands):  # else the equations would not tell which operand is meant
             if len(self.recordings) >= _LIMIT:
                 self.recordings.clear()
-            self.recordings[key] = None if warnings_given.count != warnings else _recording(program, levels, program.eqns[start:], operands, result)
+            self.recordings[key] = None if warnings_given.count != warnings or program.is_explicit else _recording(program, levels, program.eqns[start:], operands, result)
         return result
 
 

@@ -16,19 +16,22 @@ from laminax_ir.options import config
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
 from laminax_ir.programs.primitive import Primitive
+from laminax_ir.programs.result_types import typed_results
 from laminax_ir.refs import staged_refs
 from laminax_ir.refs.refs import Ref, refuse_in_operation
 from laminax_ir.symbolic.symbolic_dims import SymbolicDim
 from laminax_ir.symbolic.symbolic_values import dim_as_value_p
 from laminax_ir.tracing import source
+from laminax_ir.tracing.explicit_axes import explicit_mesh
 from laminax_ir.tracing.leaks import check_for_leaks, leaked_tracer_error
 from laminax_ir.tracing.name_stacks import no_names
 from laminax_ir.tracing.operation_attributes import attributes_around, names_of_programs
 from laminax_ir.tracing.trace import Trace, Tracer, at_work, state
 from laminax_ir.types import canonical_dtypes, dtypes
-from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.avals import ShapedArray, get_aval, split_aval
+from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_ir.types.ref_types import AbstractRef
-from laminax_ir.types.type_shardings import in_use
+from laminax_ir.types.type_shardings import TypeSharding, in_use
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import ArrayLike
@@ -66,9 +69,13 @@ class StagedTracer(Tracer):
 
 
 class StagingTrace(Trace):
-    """Records operations. Arguments are those of `Trace`."""
+    """Records operations. Arguments are those of `Trace`.
 
-    __slots__ = ("eqns", "invars", "constants", "parent", "has_outer_refs")
+    Once `is_explicit` is set, types say how values are split over explicit mesh axes, and in which memory they are: where the mesh has
+    such axes when the recording begins, or a value has such a type.
+    """
+
+    __slots__ = ("eqns", "invars", "constants", "parent", "has_outer_refs", "is_explicit")
 
     records_refs = True
 
@@ -79,14 +86,26 @@ class StagingTrace(Trace):
         self.constants: dict[int, tuple[Var, Any, Any]] = {}  # by identity; a tracer for each that is no reference
         self.parent = state.trace
         self.has_outer_refs = False  # as a parameter or a constant
+        self.is_explicit = bool(in_use) and explicit_mesh() is not None
 
     def new_input(self, aval: ShapedArray | AbstractRef) -> Any:
         """A tracer for a further parameter; a reference for one of such a type."""
+        if in_use:
+            aval = self._typed_input(aval)
         var = Var(aval)
         self.invars.append(var)
         if type(aval) is not ShapedArray:
             return staged_refs.input_ref(self, var)
         return StagedTracer(self, aval, var, None)
+
+    def _typed_input(self, aval: Any) -> Any:
+        """The type of a parameter over explicit mesh axes: one that does not say how its values are split has whole ones."""
+        if aval._whole is not None:
+            self.is_explicit = True
+        mesh = explicit_mesh() if self.is_explicit else None
+        if mesh is not None and type(aval) is ShapedArray and aval._split is None:
+            return split_aval(aval, TypeSharding(mesh, PartitionSpec()))
+        return aval
 
     def record_new_ref(self, value: Any, aval: AbstractRef) -> Ref:
         """Records that a reference is made."""
@@ -107,6 +126,8 @@ class StagingTrace(Trace):
         return f"a value that {self.name} closed over"
 
     def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+        if self.is_explicit:
+            return self._process_explicitly(primitive, operands, params)
         invars: list[Any] = []
         avals: list[Any] = []
         try:
@@ -117,7 +138,7 @@ class StagingTrace(Trace):
                     x = self._lifted(x)
                     invars.append(x)
                 avals.append(x.aval)
-        except _Retyped:
+        except _BecameExplicit:
             return self.process(primitive, operands, params)
         result = primitive.shape_rule(*avals, **params)
         rule = primitive.effects_rule
@@ -148,6 +169,18 @@ class StagingTrace(Trace):
         self.eqns.append(eqn)
         return self.results_of(eqn)
 
+    def _process_explicitly(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+        """The same where types say how values are split, or where they are."""
+        atoms = [x.variable if type(x) is StagedTracer and x._trace is self else self.lift(x) for x in operands]
+        avals = [atom.aval for atom in atoms]
+        rule = primitive.effects_rule
+        effects = no_effects if rule is None else frozenset(rule(*avals, **params))
+        outvars = [Var(aval) for aval in typed_results(primitive, avals, params)]
+        eqn = JaxprEqn(atoms, outvars, primitive, params, effects, state.source or source.current())
+        self.eqns.append(eqn)
+        results = self.results_of(eqn)
+        return results if primitive.multiple_results else results[0]
+
     def results_of(self, eqn: JaxprEqn) -> list[StagedTracer]:
         """The tracers that stand for the results of an equation."""
         return [StagedTracer(self, var.aval, var, eqn) for var in eqn.outvars]
@@ -165,11 +198,11 @@ class StagingTrace(Trace):
         """The atom for an operand that is not this trace's own tracer."""
         try:
             return self._lifted(value)
-        except _Retyped:
+        except _BecameExplicit:
             return self._lifted(value)
 
     def _lifted(self, value: Any) -> Literal | Var:
-        """`lift`, which stops once when this trace begins to keep track of where values are: its class is another then."""
+        """`lift`, which stops once when this trace begins to keep track of where values are."""
         if type(value) in _python_scalars:
             return Literal(value, get_aval(value))
         if isinstance(value, Tracer):
@@ -195,9 +228,9 @@ class StagingTrace(Trace):
                 raise refuse_in_operation(value)
             var = Var(aval)
             entry = self.constants[id(value)] = (var, value, StagedTracer(self, aval, var, None))
-            if aval._whole is not None and trace_type_for((aval,), type(self)) is not type(self):
-                self.__class__ = trace_type_for((aval,), type(self))
-                raise _Retyped
+            if aval._whole is not None and not self.is_explicit:
+                self.is_explicit = True
+                raise _BecameExplicit
         return entry[2]
 
     def finish(self, outputs: Iterable[Any]) -> ClosedJaxpr:
@@ -213,24 +246,17 @@ class StagingTrace(Trace):
         return ClosedJaxpr(Jaxpr(constvars, self.invars, outvars, self.eqns, effects, self.name), consts)
 
 
-class _Retyped(Exception):
+class _BecameExplicit(Exception):
     """A trace has met a value whose type says where it is; it records these types from now on."""
 
 
-_choose_explicit: Callable | None = None
-
-
-def set_explicit_trace_type(choose: Callable[[type[StagingTrace], Sequence[ShapedArray]], type[StagingTrace]]) -> None:
-    """Registers what says which trace records a function of parameters of these types, once there are explicit mesh axes (see `explicit_axes`)."""
-    global _choose_explicit
-    _choose_explicit = choose
-
-
-def trace_type_for(in_avals: Sequence[ShapedArray], trace_type: type[StagingTrace] = StagingTrace) -> type[StagingTrace]:
-    """The trace that records a function of parameters of these types: `trace_type`, or its form for explicit mesh axes."""
-    if not in_use:
-        return trace_type
-    return trace_type if _choose_explicit is None else _choose_explicit(trace_type, in_avals)
+def record_explicitly() -> None:
+    """Has the traces at work record where values are from now on: the mesh has explicit axes, or a value is moved to other memory, as none was when they began."""
+    trace: Trace | None = state.trace
+    while trace is not None:
+        if isinstance(trace, StagingTrace):
+            trace.is_explicit = True
+        trace = getattr(trace, "parent", None)
 
 
 _python_scalars = frozenset((bool, int, float, complex))
@@ -258,7 +284,7 @@ def record_program(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedA
       LeakedTracerError: if the function uses a tracer of a finished trace, or, with the option
         `check_leaks`, keeps one of its own.
     """
-    trace = trace_type_for(in_avals, trace_type)(name or str(getattr(fun, "__name__", "<unnamed>")), argument_names)
+    trace = trace_type(name or str(getattr(fun, "__name__", "<unnamed>")), argument_names)
     names = names_of_programs() if attributes_around.value else no_names  # those there are now are the caller's; the program may have others
     collects = gc.isenabled()  # as in `paused_collection`, which would cost more here
     try:

@@ -14,7 +14,7 @@ import numpy as np
 
 from laminax_ir.options.ambient import Override, define_ambient
 from laminax_ir.options.restoring import Restoring
-from laminax_ir.recording.explicit_staging import record_explicitly
+from laminax_ir.recording.staging_trace import record_explicitly
 from laminax_ir.tracing.explicit_axes import abstract_mesh
 from laminax_ir.tracing.manual_axes import mesh_of_shard_map
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType, NamedGrid, normal_axis_types

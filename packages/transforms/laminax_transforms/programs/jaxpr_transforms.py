@@ -14,7 +14,7 @@ from laminax_ir.programs.check import check_jaxpr
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
-from laminax_ir.recording.staging_trace import StagedTracer, StagingTrace, trace_type_for
+from laminax_ir.recording.staging_trace import StagedTracer, StagingTrace
 from laminax_ir.tracing.trace import current_trace, state
 from laminax_ir.types.avals import ShapedArray
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
@@ -92,7 +92,7 @@ def linearize_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate_
       nonzero: which inputs have tangents.
       instantiate_out: which results' tangents the linear part returns even when they are zero; none by default.
     """
-    trace = trace_type_for(closed.in_avals)(closed.jaxpr.debug_info or "call")
+    trace = StagingTrace(closed.jaxpr.debug_info or "call")
     with current_trace(trace):
         inputs = [trace.new_input(aval) for aval in closed.in_avals]
         results, program = linearize_flat(
@@ -134,7 +134,8 @@ def linearize_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate_
 def _with_zero_results(jaxpr: Jaxpr, present: Sequence[bool], wanted: Sequence[bool], avals: Sequence[ShapedArray]) -> Jaxpr:
     """A jaxpr that returns the present ones of several tangents, made to return zeros for the others that are wanted."""
     found = iter(jaxpr.outvars)
-    trace = trace_type_for(avals)("zeros")
+    trace = StagingTrace("zeros")
+    trace.is_explicit = trace.is_explicit or any(aval._whole is not None for aval in avals)
     outvars = []
     with current_trace(trace):
         for has, want, aval in zip(present, wanted, avals):

@@ -17,7 +17,7 @@ from laminax_ir.programs.primitive import Primitive, Trait
 from laminax_ir.pytrees.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
 from laminax_ir.pytrees.wrapping import alias, wraps
 from laminax_ir.recording.staging import stage
-from laminax_ir.recording.staging_trace import StagingTrace, trace_type_for
+from laminax_ir.recording.staging_trace import StagingTrace
 from laminax_ir.refs.refs import check_aliases, check_returned, is_traced
 from laminax_ir.tracing import source
 from laminax_ir.tracing.trace import Tracer, at_work, current_trace, eval_trace, state
@@ -217,7 +217,7 @@ def _known_value(x: ArrayLike) -> Any | None:
 
 def _trace_with_values(call: _Call) -> _Traced:
     """As `_trace_cached`, with the values of the arguments known to the function."""
-    trace = trace_type_for(call.avals, _ConcreteStagingTrace)(function_name(call.fun))
+    trace = _ConcreteStagingTrace(function_name(call.fun))
     with at_work(trace):
         inputs = [trace.new_input(aval) for aval in call.avals]
         trace.values.update((t.variable, v) for t, v in zip(inputs, map(_known_value, call.leaves)) if v is not None)

@@ -10,7 +10,7 @@ from laminax_ir.ops.sharding import device_put_p, layout_constraint_p, reshard_p
 from laminax_ir.ops.sharding import reshard as reshard_value
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.pytrees.pytree import broadcast_prefix, tree_flatten, tree_unflatten
-from laminax_ir.recording.explicit_staging import record_explicitly
+from laminax_ir.recording.staging_trace import record_explicitly
 from laminax_ir.tracing.explicit_axes import context_mesh, out_sharding
 from laminax_ir.tracing.leaks import check_no_tracers
 from laminax_ir.tracing.manual_axes import manual_mesh

@@ -7,7 +7,7 @@ from typing import Any
 import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import PRNGKeyArray, keys_of_words
 from laminax_ir.ops.sharding import in_memory
-from laminax_ir.recording.explicit_staging import record_explicitly
+from laminax_ir.recording.staging_trace import record_explicitly
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types.memory_spaces import MemorySpace, kind_of_space
 
