@@ -44,7 +44,8 @@ def _product(name: str, function, operands: list[np.ndarray]) -> Comparison:
     absolute = [np.abs(x.astype(dtype)) for x, dtype in zip(operands, wide)]
     (size,) = Comparison(name, function, absolute).expected()
     comparison.magnitude = np.abs(size.astype(np.complex128))
-    (comparison.terms,) = Comparison(name, function, [np.ones(x.shape) for x in operands]).expected()
+    (count,) = Comparison(name, function, [np.ones(x.shape) for x in operands]).expected()
+    comparison.terms = np.abs(count)  # a preferred dtype may be complex
     return comparison
 
 
