@@ -65,7 +65,8 @@ def explicit_transfer(what: Literal["device_put", "device_get"]) -> Callable[[Ca
 
 
 class unguarded_transfers(Restoring):
-    """Context manager: inside, this thread may bring values to devices: a program's constants, which no user's operation transfers."""
+    """Context manager: inside, this thread may bring values to devices, and copy them there: a program's constants, which no user's operation
+    transfers."""
 
     __slots__ = ()
 
@@ -73,13 +74,15 @@ class unguarded_transfers(Restoring):
         return unguarded_transfers()
 
     def _present(self) -> Any:
-        return _jaxlib.guard_state_of_thread().host_to_device
+        state = _jaxlib.guard_state_of_thread()
+        return state.host_to_device, state.device_to_device
 
     def _change(self) -> None:
-        _jaxlib.guard_state_of_thread().host_to_device = _jaxlib.TransferGuardLevel.ALLOW
+        self._put_back((_jaxlib.TransferGuardLevel.ALLOW, _jaxlib.TransferGuardLevel.ALLOW))
 
     def _put_back(self, before: Any) -> None:
-        _jaxlib.guard_state_of_thread().host_to_device = before
+        state = _jaxlib.guard_state_of_thread()
+        state.host_to_device, state.device_to_device = before
 
 
 def for_programs(function: Callable) -> Callable:
