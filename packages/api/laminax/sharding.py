@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
+from laminax_ir.types.avals import ManualAxisType
 from laminax_ir.types.partition_specs import P, PartitionSpec
 from laminax_runtime import (
     GSPMDSharding,
@@ -16,7 +17,6 @@ from laminax_runtime import (
     use_abstract_mesh,
 )
 
-from laminax._src.names.refused import ManualAxisType
 from laminax._src.parallel.axis_modes import auto_axes, explicit_axes
 from laminax._src.parallel.sharding_constraints import make_single_device_sharding, reshard
 from laminax._src.placement.abstract_devices import AbstractDevice

@@ -7,7 +7,6 @@ import importlib
 import pytest
 
 REFUSED = [
-    ("sharding", "ManualAxisType", (), {"varying": frozenset("i")}, "shard_map"),
     ("extend.backend", "clear_backends", (), {}, "clear_caches"),
     ("extend.backend", "register_backend_cache", ({}, "sizes"), {}, "cache for 'sizes'"),
     ("extend.backend", "register_backend_factory", ("mine", abs), {"priority": 1}, "PJRT_NAMES_AND_LIBRARY_PATHS=mine:"),
@@ -20,7 +19,7 @@ REFUSED = [
     ("experimental.colocated_python", "colocated_python_class", (dict,), {}, "Use dict itself"),
     ("experimental.colocated_python", "colocated_cpu_devices", ((),), {}, r"devices\('cpu'\)"),
     ("experimental.colocated_python.func", "make_callable", (abs,), {}, "Call the function itself"),
-    ("experimental.colocated_python.serialization", "DeviceList", ((),), {}, "one process"),
+    ("experimental.colocated_python.serialization", "DeviceList", ((),), {}, "the process that calls it"),
     ("experimental.array_serialization.serialization", "GlobalAsyncCheckpointManager", (), {}, "orbax"),
     ("extend.ifrt_programs", "ifrt_programs", (), {}, "lower"),
     ("interpreters.pxla", "global_avals_to_results_handler", ((), ()), {}, "device_put"),
@@ -81,3 +80,38 @@ def test_what_writers_of_checkpoints_ask_for_is_there():
     with pytest.raises(TypeError, match="abstract"):
         serialization.GlobalAsyncCheckpointManagerBase()
     assert not isinstance(3, serialization.GlobalAsyncCheckpointManagerBase)
+
+
+def test_the_type_of_values_inside_of_shard_map_is_a_class_of_its_own():
+    """`sharding.ManualAxisType` refused once, saying that types do not say what they do say."""
+    import numpy as np
+
+    import laminax
+    from laminax.sharding import ManualAxisType, PartitionSpec
+
+    seen = []
+
+    def look(x):
+        seen.append(laminax.typeof(x).mat)
+        return x
+
+    mesh = laminax.sharding.Mesh(np.array(laminax.devices()[:1]), ("i",))
+    laminax.shard_map(look, mesh=mesh, in_specs=PartitionSpec("i"), out_specs=PartitionSpec("i"))(np.ones(2, np.float32))
+    assert seen[0] == ManualAxisType(varying={"i"}) and seen[0] != ManualAxisType() and isinstance(seen[0], ManualAxisType)
+    assert hash(ManualAxisType(varying={"i"})) == hash(ManualAxisType(varying=frozenset("i")))
+    with pytest.raises(TypeError, match="ManualAxisType: varying must be a set of names of mesh axes, got 'i' of type str"):
+        ManualAxisType(varying="i")
+    with pytest.raises(ValueError, match=r"cannot vary along an axis that is in reduced; got \['i'\]"):
+        ManualAxisType(varying={"i"}, reduced={"i"})
+
+
+@pytest.mark.parametrize("name", ["mutable_array_checks", "refs_to_pins", "remove_size_one_mesh_axis_from_type", "bcoo_cusparse_lowering"])
+def test_options_of_one_value_do_not_deny_what_there_is(name):
+    """They said that there are no references, no explicit axes and no sparse matrices, once."""
+    import laminax
+
+    other = not laminax.config.read(name)
+    with pytest.raises(ValueError) as caught:
+        laminax.config.update(name, other)
+    for denied in ("not supported", "automatic axes only", "no sparse"):
+        assert denied not in str(caught.value)

@@ -12,6 +12,7 @@ import pytest
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.shape import broadcast_to_shape
+from laminax_ir.options import config
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing import source
 from laminax_ir.tracing.trace import name_scope
@@ -98,3 +99,22 @@ def test_a_record_is_small_and_made_without_formatting():
     info = source.current(1)
     assert info.code is sys._getframe().f_code and sys.getsizeof(info) < 100
     assert os.path.basename(source.position(info).file) == "test_source.py"
+
+
+def test_callers_are_recorded_while_the_option_says_so_and_not_afterwards():
+    """The option put another function in the place of `current` once, for good."""
+    before = source.current
+
+    def inner():
+        return source.current(1)
+
+    with config.include_full_tracebacks_in_locations(True), config.traceback_in_locations_limit(2):
+        located = inner()
+        assert source.current is before
+    assert located.code is inner.__code__ and [code for code, _ in located.callers] == [sys._getframe().f_code]
+    assert type(inner()) is source.SourceInfo
+    for limit, count in ((0, 0), (1, 0), (3, 2)):
+        with config.include_full_tracebacks_in_locations(True), config.traceback_in_locations_limit(limit):
+            assert len(inner().callers) == count
+    with config.include_full_tracebacks_in_locations(True), config.traceback_in_locations_limit(-1):
+        assert len(inner().callers) > 5  # those of pytest

@@ -19,10 +19,8 @@ class Fixed(NamedTuple):
 
 _NO_PALLAS = "laminax has no Pallas"
 _NO_PROFILES = "compilation guided by profiles is not supported"
-_NO_REFS = "references to mutable arrays are not supported"
 _ONE_WAY = "laminax has one implementation only"
 _NO_CHECKS = "there are no checks inside compiled programs but those of laminax.experimental.checkify"
-_NO_EXPLICIT = "meshes have automatic axes only"
 _EFFORT = "newer versions of jaxlib have no such setting; set optimization_level or memory_fitting_level"
 _XLA_FLAGS = "it is not passed to XLA; set it in the environment, in XLA_FLAGS or as the variable of the platform"
 
@@ -30,7 +28,7 @@ FIXED: dict[str, Fixed] = {
     "allow_f16_reductions": Fixed(True, "sums in 16 bits are always allowed"),
     "auto_pcast": Fixed(True, "values are always cast to vary along the axes that an operation's other operands vary along"),
     "backend_target": Fixed("", "devices are never on another machine"),
-    "bcoo_cusparse_lowering": Fixed(False, "there are no sparse matrices"),
+    "bcoo_cusparse_lowering": Fixed(False, "sparse matrices are multiplied by gathers and sums on every platform"),
     "captured_constants_report_frames": Fixed(0, "constants do not remember where they were captured"),
     "check_proxy_envs": Fixed(True, "proxies are left to gRPC"),
     "check_static_indices": Fixed(False, "indices are checked by laminax.experimental.checkify only, or as the mode of an access says"),
@@ -70,7 +68,7 @@ FIXED: dict[str, Fixed] = {
     "mock_gpu_topology": Fixed("", "GPUs are never simulated"),
     "mock_num_gpu_processes": Fixed(0, "GPUs are never simulated"),
     "mosaic_allow_hlo": Fixed(False, _NO_PALLAS),
-    "mutable_array_checks": Fixed(True, _NO_REFS),
+    "mutable_array_checks": Fixed(True, "references are always checked: none may be given twice, nor returned"),
     "oneapi_visible_devices": Fixed("all", "oneAPI devices are not supported"),
     "pallas_enable_debug_checks": Fixed(False, _NO_PALLAS),
     "pallas_poison_buffers": Fixed(False, _NO_PALLAS),
@@ -83,10 +81,10 @@ FIXED: dict[str, Fixed] = {
     "pprint_use_color": Fixed(False, "printed programs have no colours"),
     "ragged_dot_use_gpu_pallas_triton_lowering": Fixed(False, _NO_PALLAS),
     "ragged_dot_use_ragged_dot_instruction": Fixed(True, _ONE_WAY),
-    "refs_to_pins": Fixed(False, _NO_REFS),
+    "refs_to_pins": Fixed(False, "references are discharged before a program is compiled"),
     "remat3": Fixed(False, _ONE_WAY),
     "remove_custom_partitioning_ptr_from_cache_key": Fixed(False, "custom partitioning is not supported"),
-    "remove_size_one_mesh_axis_from_type": Fixed(False, _NO_EXPLICIT),
+    "remove_size_one_mesh_axis_from_type": Fixed(False, "types name every mesh axis that splits a value, whatever its size"),
     "rocm_visible_devices": Fixed("all", "devices are chosen in the environment: ROCR_VISIBLE_DEVICES"),
     "scan3": Fixed(False, _ONE_WAY),
     "send_traceback_to_runtime": Fixed("off", "tracebacks stay in Python"),

@@ -12,19 +12,16 @@ import os
 import sys
 from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from laminax_ir.options import config
-from laminax_ir.options.ambient import subscribe
 from laminax_ir.tracing.name_stacks import NameStack, no_names
 from laminax_ir.tracing.trace import state
-
-if TYPE_CHECKING:
-    from laminax_ir.options.config_options import Option
 
 _own_folders: list[str] = [os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep]
 _library_paths: list[str] = []
 _is_passed_over: dict[str, bool] = {}
+_wants_callers = config.include_full_tracebacks_in_locations
 
 
 class SourceInfo(NamedTuple):
@@ -67,6 +64,8 @@ def current(depth: int = 2) -> SourceInfo:
         if passed_over is None:
             passed_over = _is_passed_over[filename] = filename.startswith((*_own_folders, *_library_paths))
         if not passed_over:
+            if _wants_callers.value:
+                return _with_callers(frame)
             return _new_tuple(SourceInfo, (code, frame.f_lasti, state.name_stack))
         frame = frame.f_back
     return unknown
@@ -78,37 +77,25 @@ class SourceInfoWithCallers(SourceInfo):
     callers: tuple[tuple[CodeType, int], ...] = ()
 
 
-_current = current
-
-
-def _current_with_callers(depth: int = 2) -> SourceInfo:
-    """`current`, which it takes the place of when the option is first set, with as many callers as the options say."""
-    info = _current(depth + 1)
-    if state.source is not None or info.code is None or not config.include_full_tracebacks_in_locations.value:
-        return info
+def _with_callers(frame: FrameType) -> SourceInfoWithCallers:
+    """The record of a user's frame with as many callers as the option `traceback_in_locations_limit` says."""
     limit = config.traceback_in_locations_limit.value
+    located = SourceInfoWithCallers(frame.f_code, frame.f_lasti, state.name_stack)
     found: list[tuple[CodeType, int]] = []
-    frame: FrameType | None = sys._getframe(depth)
-    while frame is not None and (limit < 0 or len(found) < limit):
-        code = frame.f_code
-        passed_over = _is_passed_over.get(code.co_filename)
-        if passed_over is None:
-            passed_over = _is_passed_over[code.co_filename] = code.co_filename.startswith((*_own_folders, *_library_paths))
-        if not passed_over:
-            found.append((code, frame.f_lasti))
-        frame = frame.f_back
-    located = SourceInfoWithCallers(*info)
-    located.callers = tuple(found[1:])
+    outer = frame.f_back
+    while outer is not None and (limit < 0 or len(found) < limit - 1):  # the frame itself counts
+        if not _is_passed_over_file(outer.f_code.co_filename):
+            found.append((outer.f_code, outer.f_lasti))
+        outer = outer.f_back
+    located.callers = tuple(found)
     return located
 
 
-def _follow_option(option: Option, _scope: str, value: Any) -> None:
-    global current
-    if option is config.include_full_tracebacks_in_locations and value is True:
-        current = _current_with_callers
-
-
-subscribe(_follow_option)
+def _is_passed_over_file(filename: str) -> bool:
+    known = _is_passed_over.get(filename)
+    if known is None:
+        known = _is_passed_over[filename] = filename.startswith((*_own_folders, *_library_paths))
+    return known
 
 
 @dataclass(frozen=True)

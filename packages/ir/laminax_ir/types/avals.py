@@ -28,16 +28,32 @@ if TYPE_CHECKING:
 _interned: dict[tuple, weakref.ref] = {}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ManualAxisType:
-    """How a value inside of a `shard_map` that checks it differs from device to device.
+    """How a value inside of a `shard_map` that checks it differs from device to device; `typeof(x).mat` says it.
 
-    varying: the mesh axes along which devices may have different values.
-    unreduced, reduced: none; sums that are still to be made are not part of types here.
+    Args:
+      varying: the mesh axes along which devices may have different values.
+      unreduced: the mesh axes along which each device has one term of a sum that is the value; along manual axes no value of laminax has any.
+      reduced: the mesh axes along which the cotangent is such a sum; likewise.
+
+    Raises:
+      TypeError: if one of them is no set.
+      ValueError: if an axis along which the value varies is in another one too.
     """
     varying: frozenset = frozenset()
     unreduced: frozenset = frozenset()
     reduced: frozenset = frozenset()
+
+    def __post_init__(self) -> None:
+        for name in ("varying", "unreduced", "reduced"):
+            value = getattr(self, name)
+            if not isinstance(value, (set, frozenset)):
+                raise TypeError(f"ManualAxisType: {name} must be a set of names of mesh axes, got {value!r} of type {type(value).__name__}")
+            object.__setattr__(self, name, frozenset(value))
+        for name in ("unreduced", "reduced"):
+            if common := self.varying & getattr(self, name):
+                raise ValueError(f"ManualAxisType: a value cannot vary along an axis that is in {name}; got {sorted(common, key=str)} in both")
 
 
 class ShapedArray:
@@ -109,7 +125,7 @@ class ShapedArray:
     @property
     def mat(self) -> ManualAxisType:
         """The same, in the words of newer releases of JAX: `mat.varying`."""
-        return ManualAxisType(self.vma)
+        return ManualAxisType(varying=self.vma)
 
     @property
     def sharding(self) -> Any:

@@ -46,21 +46,6 @@ class _Unsupported:
         return f"<laminax.{self._name}, which is not supported>"
 
 
-# --- shardings ---
-
-
-class ManualAxisType:
-    """Not supported: types of values do not say along which mesh axes they vary.
-
-    Raises:
-      NotImplementedError: always.
-    """
-
-    def __init__(self, *, varying: Any = frozenset(), unreduced: Any = frozenset(), reduced: Any = frozenset()) -> None:
-        _refuse("sharding.ManualAxisType", "types of values do not say along which mesh axes they vary. Leave it out; shard_map works that "
-                "out by itself.")
-
-
 # --- jaxlib's tables ---
 
 
@@ -120,30 +105,30 @@ def get_topology_desc(topology_name: str = "", platform: str | None = None, **kw
 
 
 def colocated_python(fun: Any) -> NoReturn:
-    """Not supported: programs are one process, which runs Python itself.
+    """Not supported: Python runs in the process that calls it, whichever devices a program runs on.
 
     Raises:
       NotImplementedError: always.
     """
-    _refuse("colocated_python", f"programs are one process. Call {getattr(fun, '__name__', 'the function')} itself.")
+    _refuse("colocated_python", f"Python runs in the process that calls it. Call {getattr(fun, '__name__', 'the function')} itself.")
 
 
 def colocated_python_class(cls: Any) -> NoReturn:
-    """Not supported: programs are one process, which makes Python objects itself.
+    """Not supported: Python objects are in the process that makes them, whichever devices a program runs on.
 
     Raises:
       NotImplementedError: always.
     """
-    _refuse("colocated_python_class", f"programs are one process. Use {getattr(cls, '__name__', 'the class')} itself.")
+    _refuse("colocated_python_class", f"Python objects are in the process that makes them. Use {getattr(cls, '__name__', 'the class')} itself.")
 
 
 def colocated_cpu_devices(devices_or_mesh: Any) -> NoReturn:
-    """Not supported: programs are one process.
+    """Not supported: Python runs in the process that calls it, whichever devices a program runs on.
 
     Raises:
       NotImplementedError: always.
     """
-    _refuse("colocated_cpu_devices", "programs are one process, whose CPU devices are laminax.devices('cpu').")
+    _refuse("colocated_cpu_devices", "Python runs in the process that calls it, whose CPU devices are laminax.devices('cpu').")
 
 
 def primal_tangent_dtype(primal_dtype: Any, tangent_dtype: Any, name: str | None = None) -> NoReturn:

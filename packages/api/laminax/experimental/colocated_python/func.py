@@ -4,4 +4,4 @@ from laminax._src.names.refused import names_of_module
 
 __all__ = ["FunctionInfo", "Specialization", "make_callable"]
 
-__getattr__ = names_of_module("experimental.colocated_python.func", "programs are one process. Call the function itself.")
+__getattr__ = names_of_module("experimental.colocated_python.func", "Python runs in the process that calls it. Call the function itself.")
