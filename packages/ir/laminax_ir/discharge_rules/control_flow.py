@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any, Sequence
-from weakref import WeakKeyDictionary
 
 from laminax_ir.ops.control_primitives import cond_p, scan_p, while_p
-from laminax_ir.programs.jaxpr import ClosedJaxpr, Var
+from laminax_ir.programs.jaxpr import Var
 from laminax_ir.recording.discharge import PureProgram, discharge_rules, discharged, eval_with_refs, inner_aval, variant
 from laminax_ir.recording.staging_trace import record_program
 from laminax_ir.refs.refs import values_in, write_back
@@ -112,19 +111,15 @@ def _with_condition_in_body(operands: Sequence[Any], params: dict[str, Any]) -> 
     unique = list({id(x): x for x in consts}.values())
     places = tuple(next(i for i, x in enumerate(unique) if x is const) for const in consts)
     condition, body = params["cond_jaxpr"], params["body_jaxpr"]
-    known = _bodies.setdefault(body, {})
-    key = id(condition), places
-    if key not in known:
+    question = ("condition in body", condition, places)
+    both = body.derived.get(question)
+    if both is None:
         def fun(*args: Any) -> list[Any]:
             given, state = [args[i] for i in places], args[len(unique):]
             eval_with_refs(condition.jaxpr, condition.consts, *given[:cond_count], *state)
             return eval_with_refs(body.jaxpr, body.consts, *given[cond_count:], *state)
 
         avals = [(condition.in_avals[:cond_count] + body.in_avals[:body_count])[places.index(i)] for i in range(len(unique))]
-        known[key] = record_program(fun, [*avals, *body.in_avals[body_count:]], body.jaxpr.debug_info), condition
-    both = known[key][0]
+        both = body.remember(question, record_program(fun, [*avals, *body.in_avals[body_count:]], body.jaxpr.debug_info))
     return [*operands[:cond_count], *unique, *carry], {**params, "body_jaxpr": both, "body_nconsts": len(unique)}
 
-
-# By the body, then by the condition, which is kept so that no other gets its number.
-_bodies: WeakKeyDictionary[ClosedJaxpr, dict[Any, tuple[ClosedJaxpr, ClosedJaxpr]]] = WeakKeyDictionary()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -46,30 +45,27 @@ def body_with_constants(body: ClosedJaxpr, num_consts: int, flags: Flags) -> Clo
 
     The same one whenever it is asked for: transformations remember what they made of a program.
     """
-    known = _changed.setdefault(body, {})
-    if (num_consts, flags) not in known:
+    question = ("body with constants", num_consts, flags)
+    if question not in body.derived:
         jaxpr = body.jaxpr
         carried, rest = jaxpr.invars[num_consts:num_consts + len(flags)], jaxpr.invars[num_consts + len(flags):]
-        known[num_consts, flags] = body.replace(jaxpr=jaxpr.replace(
+        body.remember(question, body.replace(jaxpr=jaxpr.replace(
             invars=[*jaxpr.invars[:num_consts], *picked(carried, flags), *picked(carried, flags, False), *rest],
-            outvars=[*picked(jaxpr.outvars, flags, False), *jaxpr.outvars[len(flags):]]))
-    return known[num_consts, flags]
+            outvars=[*picked(jaxpr.outvars, flags, False), *jaxpr.outvars[len(flags):]])))
+    return body.derived[question]
 
 
 def condition_with_constants(condition: ClosedJaxpr, num_consts: int, flags: Flags) -> tuple[ClosedJaxpr, Flags]:
     """The condition of a while loop with those of the marked values that it reads as further constants, and which these are."""
-    known = _changed.setdefault(condition, {})
-    if (num_consts, flags) not in known:
+    question = ("condition with constants", num_consts, flags)
+    if question not in condition.derived:
         jaxpr = condition.jaxpr
         carried = jaxpr.invars[num_consts:]
         read = {v for eqn in jaxpr.eqns for v in eqn.invars if type(v) is Var}.union([v for v in jaxpr.outvars if type(v) is Var])
         needed = tuple([flag and v in read for flag, v in zip(flags, carried)])
         invars = [*jaxpr.invars[:num_consts], *picked(carried, needed), *picked(carried, flags, False)]
-        known[num_consts, flags] = condition.replace(jaxpr=jaxpr.replace(invars=invars)), needed
-    return known[num_consts, flags]
-
-
-_changed: WeakKeyDictionary[ClosedJaxpr, dict[tuple[int, Flags], Any]] = WeakKeyDictionary()
+        condition.remember(question, (condition.replace(jaxpr=jaxpr.replace(invars=invars)), needed))
+    return condition.derived[question]
 
 
 def picked(values: Sequence[Any], flags: Flags, which: bool = True) -> list[Any]:

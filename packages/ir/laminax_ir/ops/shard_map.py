@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Hashable, Sequence
-from weakref import WeakKeyDictionary
 
 from laminax_ir.ops.calls import bind_program, close_over_constants, dce_of_call
 from laminax_ir.ops.collectives import vary
@@ -135,9 +134,6 @@ def bind_shard_map(closed: ClosedJaxpr, *operands: Any, mesh: Any, in_specs: Seq
         "manual_axes": tuple(manual_axes), "check_vma": check_vma, **more})
 
 
-_varying: WeakKeyDictionary[ClosedJaxpr, dict[tuple, ClosedJaxpr]] = WeakKeyDictionary()
-
-
 def _varying_as_specs_say(closed: ClosedJaxpr, mesh: AbstractMesh, out_specs: tuple, manual_axes: tuple,
                           unchecked_axes: tuple) -> ClosedJaxpr:
     """The program with results that vary along the axes over which they are put together.
@@ -148,9 +144,9 @@ def _varying_as_specs_say(closed: ClosedJaxpr, mesh: AbstractMesh, out_specs: tu
                     for spec, aval in zip(out_specs, closed.out_avals))
     if not any(missing):
         return closed
-    known, key = _varying.setdefault(closed, {}), (missing, mesh, manual_axes, unchecked_axes)
-    if key not in known:
+    question = ("varying", missing, mesh, manual_axes, unchecked_axes)
+    if question not in closed.derived:
         with running_along([(name, mesh.shape[name]) for name in manual_axes], True, None, unchecked_axes):
-            known[key] = stage(lambda *args: [vary(r, names) for r, names in zip(eval_jaxpr(closed.jaxpr, closed.consts, *args), missing)],
-                               closed.in_avals, closed.jaxpr.debug_info, keeps_refs=True)
-    return known[key]
+            closed.remember(question, stage(lambda *args: [vary(r, names) for r, names in zip(eval_jaxpr(closed.jaxpr, closed.consts, *args), missing)],
+                                            closed.in_avals, closed.jaxpr.debug_info, keeps_refs=True))
+    return closed.derived[question]

@@ -7,7 +7,6 @@ equation that calls a jaxpr can be thinned out instead of kept whole; a primitiv
 from __future__ import annotations
 
 from typing import Any, Callable, Sequence
-from weakref import WeakKeyDictionary
 
 from laminax_ir.programs.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.programs.primitive import Primitive, RuleTable
@@ -86,19 +85,14 @@ def dce_closed_jaxpr(closed: ClosedJaxpr, used_outputs: Sequence[bool], instanti
 
     The answer is remembered for as long as `closed` lives, and is `closed` itself when all of it is needed.
     """
-    entries = _cache.setdefault(closed, {})
     key = (tuple(used_outputs), instantiate if isinstance(instantiate, bool) else tuple(instantiate))
-    if key not in entries:
-        entries[key] = _dce_closed(closed, *key)
-    program, used_inputs = entries[key]
+    question = ("dead code", *key)
+    program, used_inputs = closed.derived.get(question) or closed.remember(question, _dce_closed(closed, *key))
     return closed if program is None else program, list(used_inputs)
 
 
-# None stands for the program itself: a value must not keep its key alive.
-_cache: WeakKeyDictionary[ClosedJaxpr, dict[tuple, tuple[ClosedJaxpr | None, list[bool]]]] = WeakKeyDictionary()
-
-
 def _dce_closed(closed: ClosedJaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool]) -> tuple[ClosedJaxpr | None, list[bool]]:
+    """None stands for the program itself, which would otherwise be part of a cycle."""
     jaxpr, used_inputs = dce_jaxpr(closed.jaxpr, used_outputs, instantiate)
     live: set[Any] = {atom for eqn in jaxpr.eqns for atom in eqn.invars if type(atom) is not Literal}
     live.update(atom for atom in jaxpr.outvars if type(atom) is not Literal)

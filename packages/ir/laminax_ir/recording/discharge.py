@@ -12,7 +12,6 @@ that transformations, lowering and evaluation meet pure operations only.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence, cast
-from weakref import WeakKeyDictionary
 
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
@@ -67,15 +66,10 @@ class PureProgram(NamedTuple):
         return [next(finals) if is_written else v for v, is_written in zip(self.closed.jaxpr.invars, self.written)]
 
 
-_discharged: WeakKeyDictionary[ClosedJaxpr, PureProgram] = WeakKeyDictionary()
-
-
 def discharged(closed: ClosedJaxpr) -> PureProgram:
     """The pure program of one whose constants are no references; remembered for as long as `closed` lives."""
-    found = _discharged.get(closed)
-    if found is None:
-        found = _discharged[closed] = _discharge(closed)
-    return found
+    found = closed.derived.get(("pure",))
+    return closed.remember(("pure",), _discharge(closed)) if found is None else found
 
 
 def _discharge(closed: ClosedJaxpr) -> PureProgram:
@@ -115,18 +109,15 @@ def with_refs_as_parameters(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Ref]
     refs = [c for c in closed.consts if isinstance(c, Ref)]
     if not refs:
         return closed, refs
-    found = _with_parameters.get(closed)
+    found = closed.derived.get(("references as parameters",))
     if found is None:
         jaxpr = closed.jaxpr
         is_ref = [isinstance(c, Ref) for c in closed.consts]
-        found = _with_parameters[closed] = ClosedJaxpr(
+        found = closed.remember(("references as parameters",), ClosedJaxpr(
             Jaxpr([v for v, has in zip(jaxpr.constvars, is_ref) if not has],
                   [*jaxpr.invars, *[v for v, has in zip(jaxpr.constvars, is_ref) if has]], jaxpr.outvars, jaxpr.eqns, jaxpr.effects, jaxpr.debug_info),
-            [c for c, has in zip(closed.consts, is_ref) if not has])
+            [c for c, has in zip(closed.consts, is_ref) if not has]))
     return found, refs
-
-
-_with_parameters: WeakKeyDictionary[ClosedJaxpr, ClosedJaxpr] = WeakKeyDictionary()
 
 
 def pure_program(closed: ClosedJaxpr, args: Sequence[Any]) -> tuple[ClosedJaxpr, list[Any], Callable[[Sequence[Any]], list[Any]]]:
@@ -223,12 +214,8 @@ def _addupdate(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     return []
 
 
-_variants: WeakKeyDictionary[ClosedJaxpr, dict[Any, ClosedJaxpr]] = WeakKeyDictionary()
-
-
 def variant(closed: ClosedJaxpr, key: Any, invars: Callable[[], list[Var]], outvars: Callable[[], list[Any]]) -> ClosedJaxpr:
     """A pure program with other parameters and results; the same one for the same key, since transformations remember it."""
-    known = _variants.setdefault(closed, {})
-    if key not in known:
-        known[key] = closed.replace(jaxpr=closed.jaxpr.replace(invars=invars(), outvars=outvars()))
-    return known[key]
+    question = ("variant", key)
+    found = closed.derived.get(question)
+    return closed.remember(question, closed.replace(jaxpr=closed.jaxpr.replace(invars=invars(), outvars=outvars()))) if found is None else found

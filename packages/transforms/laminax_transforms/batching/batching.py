@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from typing import TYPE_CHECKING, Any, Callable, Sequence
-from weakref import WeakKeyDictionary
 
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
 from laminax_ir.options import config
@@ -158,13 +157,13 @@ def names_axis(primitive: Primitive, params: dict[str, Any]) -> bool:
 
 
 def _program_names_axis(program: ClosedJaxpr | Jaxpr) -> bool:
-    found = _naming_programs.get(program)
-    if found is None:
-        found = _naming_programs[program] = any(names_axis(eqn.primitive, eqn.params) for eqn in program.eqns)
-    return found
+    if isinstance(program, Jaxpr):  # a parameter of a user's operation; those of laminax's own are closed
+        return any(names_axis(eqn.primitive, eqn.params) for eqn in program.eqns)
+    found = program.derived.get(_NAMES_AXIS)
+    return program.remember(_NAMES_AXIS, _program_names_axis(program.jaxpr)) if found is None else found
 
 
-_naming_programs: WeakKeyDictionary[ClosedJaxpr | Jaxpr, bool] = WeakKeyDictionary()
+_NAMES_AXIS = ("names an axis",)
 
 
 def batch_flat(fun: Callable[..., Sequence[Any]], axis: Axis, args: Sequence[Any], in_axes: Sequence[int | None],

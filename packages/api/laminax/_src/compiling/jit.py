@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
-from weakref import WeakKeyDictionary, ref
+from weakref import ref
 
 import laminax_runtime as runtime
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.options import config
-from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.pytrees.pytree import tree_unflatten
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.tracing.leaks import check_no_tracers
@@ -213,8 +212,6 @@ def _chosen_device(device: Any, backend: str | None) -> Any:
     return device
 
 
-# Compiled programs of traced functions: by closed jaxpr (weakly), then by device and options.
-_programs: WeakKeyDictionary[ClosedJaxpr, dict[tuple, Program]] = WeakKeyDictionary()
 _PROGRAM_KEY = ("the device", "the donated arguments", "keep_unused", "whether a device was given", "the compiler options")
 
 
@@ -360,9 +357,7 @@ class JitFunction:
         donated = self.donated(call)
         if compiler_options is None:
             compiler_options = options.compiler_options
-        entries = _programs.get(traced.closed)
-        if entries is None:
-            entries = _programs[traced.closed] = {}
+        entries = traced.programs
         key = (where, donated, options.keep_unused, options.device is not None, compiler_options)
         found = entries.get(key)
         if found is None:
@@ -392,7 +387,6 @@ class JitFunction:
 def clear_caches() -> None:
     """Forgets every traced function and compiled program."""
     trace_cache.clear()
-    _programs.clear()
     forget_programs()
     runtime.clear_dispatch_caches()
     from laminax_ir.ops.control_tracing import forget_traced_functions

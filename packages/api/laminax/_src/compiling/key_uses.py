@@ -5,7 +5,6 @@ Arrays of keys carry the marks (`PRNGKeyArray.used`). The analysis of a program 
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
@@ -17,7 +16,7 @@ from laminax_ir.types.errors import KeyReuseError
 if TYPE_CHECKING:
     from laminax_ir.random.key_reuse import KeyUses
 
-_analyses: weakref.WeakKeyDictionary[ClosedJaxpr, KeyUses] = weakref.WeakKeyDictionary()
+_QUESTION = ("key uses",)
 
 
 def use_keys(closed: ClosedJaxpr, args: Sequence[Any], name: str) -> list[np.ndarray | None]:
@@ -34,10 +33,10 @@ def use_keys(closed: ClosedJaxpr, args: Sequence[Any], name: str) -> list[np.nda
     Raises:
       KeyReuseError: if a key has been used before, or the program uses one twice.
     """
-    uses = _analyses.get(closed)
+    uses: KeyUses | None = closed.derived.get(_QUESTION)
     if uses is None:
         from laminax_ir.random.key_reuse import key_uses
-        uses = _analyses[closed] = key_uses(closed)
+        uses = closed.remember(_QUESTION, key_uses(closed))
     known = set(uses.used)
     keys = [(i, x, numbers, _among(numbers, uses.used)) for i, (x, numbers) in enumerate(zip((*closed.consts, *args), uses.operands))
             if numbers is not None and isinstance(x, PRNGKeyArray)]

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Callable, Sequence
-from weakref import WeakKeyDictionary
 
 from laminax_ir.options import config
-from laminax_ir.programs.jaxpr import ClosedJaxpr, Var
+from laminax_ir.programs.jaxpr import Var
 from laminax_ir.pytrees.pytree import tree_unflatten
 from laminax_ir.refs.refs import Ref, check_aliases, give, take
 from laminax_ir.tracing.trace import eval_trace, state
@@ -67,20 +66,20 @@ class RefUse:
         return outs[:count]
 
 
-_pure: WeakKeyDictionary[ClosedJaxpr, tuple[TracedFunction, tuple[bool, ...], tuple[bool, ...]]] = WeakKeyDictionary()
+_QUESTION = ("without references",)
 
 
 def without_refs(traced: TracedFunction) -> tuple[TracedFunction, RefUse]:
     """A traced function as a pure one, and how that is called."""
     closed_over = tuple([c for c in traced.closed.consts if isinstance(c, Ref)])
-    found = _pure.get(traced.closed)
+    found = traced.closed.derived.get(_QUESTION)
     if found is None:
         from laminax_ir.recording.discharge import discharged, with_refs_as_parameters
         pure = discharged(with_refs_as_parameters(traced.closed)[0])
         jaxpr = pure.closed.jaxpr
         used = {v for eqn in jaxpr.eqns for v in eqn.invars if type(v) is Var}
-        found = _pure[traced.closed] = (replace(traced, closed=pure.closed), pure.written,
-                                        tuple([is_written and v in used for v, is_written in zip(jaxpr.invars, pure.written)]))
+        is_donated = tuple([is_written and v in used for v, is_written in zip(jaxpr.invars, pure.written)])
+        found = traced.closed.remember(_QUESTION, (replace(traced, closed=pure.closed, programs={}), pure.written, is_donated))
     return found[0], RefUse(closed_over, *found[1:])
 
 

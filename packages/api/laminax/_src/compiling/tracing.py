@@ -7,7 +7,7 @@ avals, the static values, the configuration, and the named axes in scope.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, Callable, Hashable, NamedTuple, Sequence
 from weakref import WeakKeyDictionary, ref
@@ -33,6 +33,7 @@ class TracedFunction:
     out_tree: Any
     name: str
     key: TraceKey | None = None  # under which it is kept
+    programs: dict[tuple, Any] = field(default_factory=dict, repr=False)  # compiled, by where they run and by options
 
     def is_valid(self) -> bool:
         """Whether the values that the function closed over can still be used."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import PRNGKeyArray, physical_aval
@@ -112,15 +111,13 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
     return Partitioning(assignment, tuple(in_shardings), out_given, tuple(dict.fromkeys(meshes)), is_pinned)
 
 
-_inside: WeakKeyDictionary[ClosedJaxpr, list] = WeakKeyDictionary()
+_QUESTION = ("shardings inside",)
 
 
 def _shardings_inside(closed: ClosedJaxpr) -> list:
     """The shardings that a program names, with their equations; found once per program."""
-    found = _inside.get(closed)
-    if found is None:
-        found = _inside[closed] = [(_sharding_on(where), eqn) for where, eqn in shardings_in(closed)]
-    return found
+    found = closed.derived.get(_QUESTION)
+    return closed.remember(_QUESTION, [(_sharding_on(where), eqn) for where, eqn in shardings_in(closed)]) if found is None else found
 
 
 def _sharding_on(where: Any) -> runtime.Sharding:
