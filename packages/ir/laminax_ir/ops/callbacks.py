@@ -23,7 +23,6 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 
 if TYPE_CHECKING:
-    from laminax_ir.programs.effects import DebugEffect, OrderedDebugEffect
     from laminax_ir.pytrees.pytree import PyTreeDef
     from laminax_ir.types.annotations import ArrayLike
 
@@ -93,7 +92,7 @@ def _debug_shape(*_avals: ShapedArray, **_params: Any) -> list[ShapedArray]:
 
 
 @effects_rule(debug_callback_p)
-def _debug_effects(*_avals: ShapedArray, effect: Effect, **_params: Any) -> set[DebugEffect | OrderedDebugEffect]:
+def _debug_effects(*_avals: ShapedArray, effect: Effect, **_params: Any) -> set[Effect]:
     return {effect}
 
 

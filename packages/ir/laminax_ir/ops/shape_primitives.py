@@ -62,7 +62,7 @@ def _broadcast_in_dim_shape(x: ShapedArray, *, shape: tuple[int, ...], broadcast
     return with_shape(x, shape)
 
 
-def _check_sizes(name: str, what: str, sizes: tuple[int, ...]) -> None:
+def _check_sizes(name: str, what: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         if size < 0:
             raise ShapeError(f"{name}: the sizes in {what} must not be negative, got {sizes}")

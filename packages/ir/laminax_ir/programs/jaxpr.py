@@ -45,7 +45,7 @@ class Var:
 
     __slots__ = ("aval", "__weakref__")
 
-    def __init__(self, aval: ShapedArray) -> None:
+    def __init__(self, aval: Any) -> None:
         self.aval = aval  # a `ShapedArray`, or the type of a reference
 
     def __repr__(self) -> str:

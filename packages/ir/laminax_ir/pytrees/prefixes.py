@@ -328,7 +328,7 @@ class _Level:
 
     __slots__ = ("type", "data", "keys", "children")
 
-    def __init__(self, nodetype: type, data: tuple[str, ...] | None, keys: list[Any] | None, children: list[_Side]) -> None:
+    def __init__(self, nodetype: type, data: Any, keys: list[Any] | None, children: list[_Side]) -> None:
         self.type, self.data, self.keys, self.children = nodetype, data, keys, children
 
     def describe(self) -> str:

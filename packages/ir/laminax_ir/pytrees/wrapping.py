@@ -31,7 +31,7 @@ def wraps(fun: Callable, updated: tuple[str, ...] = ("__dict__",)) -> Callable[[
 
 def alias(fun: Callable, name: str) -> Any:
     """The same Python function under another `__name__`: a copy that shares its code, so that calls cost the same."""
-    copy = FunctionType(fun.__code__, fun.__globals__, name, fun.__defaults__, fun.__closure__)
+    copy: Any = FunctionType(fun.__code__, fun.__globals__, name, fun.__defaults__, fun.__closure__)
     functools.update_wrapper(copy, fun)
     copy.__kwdefaults__, copy.__name__, copy.__qualname__ = fun.__kwdefaults__, name, name
     if not hasattr(fun, "__wrapped__"):

@@ -25,7 +25,6 @@ from laminax_ir.types.ref_types import AbstractRef
 if TYPE_CHECKING:
     import numpy as np
 
-    from laminax_ir.refs.staged_refs import StagedRef
     from laminax_ir.types.annotations import Array, ArrayLike
 
 
@@ -44,7 +43,7 @@ class Ref:
     _trace: Trace  # where it lives
     aval: AbstractRef
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> ValueRef | StagedRef:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is Ref:
             raise TypeError("Ref: references are made by new_ref(value), not by calling their type")
         return object.__new__(cls)

@@ -124,7 +124,7 @@ def _dealt(names: list, sizes: list, mesh: Any) -> list | None:
     return None if names else dealt
 
 
-def _refused_reshape(x: ShapedArray, new_sizes: ShapedArray, why: str) -> tuple:
+def _refused_reshape(x: ShapedArray, new_sizes: tuple[int, ...], why: str) -> tuple:
     refuse(f"reshape: {why}This reshape is not supported. Please specify the sharding of the output via the `out_sharding` argument of reshape. Got "
            f"operand {x.str_short()} and new sizes {new_sizes}.")
     return (None,) * len(new_sizes)

@@ -396,7 +396,7 @@ class Tracer:
     def __complex__(self) -> complex:
         return self._python_scalar(complex)
 
-    def _python_scalar(self, kind: type) -> float:
+    def _python_scalar(self, kind: type) -> Any:
         check_is_scalar(self.aval)
         return kind(self._concretize(ConcretizationTypeError, "Abstract tracer value encountered where concrete value is expected:",
                                      _STATIC_HINT + f" To change the dtype of an array, try using `x.astype({kind.__name__})`."))
