@@ -105,7 +105,7 @@ def _lower_by_words(primitive: Primitive) -> Callable:
             if primitive is op.random_fold_in_p and _is_kernel_of_its_own(ctx):
                 words[1] = ctx.emit("stablehlo.optimization_barrier", [words[1]], results=[words[1].aval])
                 attributes = KEEP_CALL
-            (result,) = ctx.call_program(program, program.jaxpr.debug_info, words, [physical_aval(aval)], attributes)
+            (result,) = ctx.call_program(program, str(program.jaxpr.debug_info), words, [physical_aval(aval)], attributes)
         if primitive in _MAKE_KEYS:
             result = ctx.emit("stablehlo.optimization_barrier", [result], results=[result.aval])
         return Value(result.name, aval)

@@ -98,7 +98,7 @@ def _split(ctx: FunctionWriter, x: Value, *, sizes: tuple[int, ...], axis: int) 
     return pieces
 
 
-def sliced(ctx: FunctionWriter, x: Value, starts: tuple[int, ...], limits: tuple[int, ...], strides: tuple[int, ...] | None,
+def sliced(ctx: FunctionWriter, x: Value, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int] | None,
            aval: ShapedArray) -> Any:
     """The window of x from `starts` up to `limits`."""
     words = key_shape(x.aval)

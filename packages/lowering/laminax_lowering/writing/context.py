@@ -131,7 +131,8 @@ class FunctionWriter:
             if y_aval is not aval and y_aval.shape != aval.shape:
                 y = self.broadcast_to(y, aval.shape)
                 y_aval = y.aval
-            names, avals = f"{x.name}, {y.name}", (x_aval, y_aval, aval)
+            names = f"{x.name}, {y.name}"
+            avals: tuple[ShapedArray, ...] = (x_aval, y_aval, aval)
         else:
             operands = [v if v.aval.shape == aval.shape else self.broadcast_to(v, aval.shape) for v in operands]
             names, avals = ", ".join([v.name for v in operands]), (*[v.aval for v in operands], aval)

@@ -23,6 +23,11 @@ def check_array_leaves(what: str, tree: Any, accepts: Callable[[Any], bool] = is
                             "Pass arrays or scalars, or close over it, or mark it as static.")
 
 
+def _primal_in(trace: Any) -> Callable[[Any], Any]:
+    """How a trace of a differentiation, the only ones with auxiliary data, takes tangents off a value."""
+    return trace.primal
+
+
 class FlatFunction:
     """A pytree function as a flat one; remembers the result's structure and the auxiliary data of one call."""
 
@@ -36,8 +41,8 @@ class FlatFunction:
         self.result_name = result_name  # for messages, followed by the function's name
         self.accepts = accepts  # what a leaf of the result may be
         self.is_leaf = is_leaf  # which containers in the result are taken whole
-        self.out_tree = None
-        self.aux = None
+        self.out_tree: Any = None  # known once it was called
+        self.aux: Any = None
 
     def __call__(self, *flat: Any) -> list[Array]:
         result = self.fun(*tree_unflatten(self.in_tree, flat))
@@ -46,7 +51,7 @@ class FlatFunction:
                 raise TypeError(f"with has_aux=True, {function_name(self.fun)} must return a pair (result, aux), a two-element tuple, got "
                                 f"{type(result).__name__}")
             result, aux = result
-            self.aux = tree_map(state.trace.primal, aux)
+            self.aux = tree_map(_primal_in(state.trace), aux)
         leaves, self.out_tree = tree_flatten(result, self.is_leaf)
         for leaf in leaves:
             if not self.accepts(leaf):

@@ -99,7 +99,7 @@ def define_jvp(primitive: Primitive, *partials: Callable | None) -> None:
     def rule(primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> tuple[Any, Any]:
         trace = state.trace
         result = (trace.parent if trace.records_tangents else trace).process(primitive, primals, params)
-        total = ZERO
+        total: Any = ZERO
         for partial, tangent in zip(partials, tangents):
             if tangent is not ZERO and partial is not None:
                 term = partial(tangent, result, *primals, **params)
@@ -136,7 +136,7 @@ def define_linear(primitive: Primitive) -> None:
     jvp_rules.add(primitive, rule)
 
 
-def broadcast_like(x: Any, shape: tuple[int, ...]) -> Any:
+def broadcast_like(x: Any, shape: Sequence[int]) -> Any:
     """`x` (rank 0, or with axes of size 1) broadcast to `shape`."""
     rank = len(get_aval(x).shape)  # a Python number has no shape
     return broadcast_in_dim(x, shape, tuple(range(len(shape) - rank, len(shape))))

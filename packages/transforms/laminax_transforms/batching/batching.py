@@ -33,12 +33,13 @@ class BatchTracer(Tracer):
     """A value with an extra axis; the aval it shows is that of one example."""
 
     __slots__ = ("value", "batch_axis", "_aval")
+    _trace: BatchTrace
 
     def __init__(self, trace: BatchTrace, value: ArrayLike, batch_axis: int) -> None:
         self._trace = trace
         self.value = value
         self.batch_axis = batch_axis
-        self._aval = None
+        self._aval: ShapedArray | None = None
 
     @property
     def aval(self) -> ShapedArray:  # type: ignore[override]
@@ -78,7 +79,7 @@ class BatchTrace(Trace):
 
     def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         values = []
-        batch_axes = []
+        batch_axes: list[int | None] = []
         mapped = False
         for x in operands:
             if type(x) is BatchTracer and (x._trace is self or x._trace.mapping is self.mapping):

@@ -25,6 +25,7 @@ class MappedRef(Ref):
     """A reference to one example of the arrays in `batch`, along an axis of it."""
 
     __slots__ = ("batch", "axis")
+    _trace: Any  # a `BatchTrace`, whose module imports this one
 
     def __init__(self, trace: Any, batch: Ref, axis: int) -> None:
         self._trace = trace

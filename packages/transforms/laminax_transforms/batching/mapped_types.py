@@ -14,7 +14,6 @@ from laminax_ir.tracing.trace import current_trace, state
 from laminax_ir.types.arguments import check_callable
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.batching.batch_axes import move_batch_axis
-from laminax_transforms.batching.batching import BatchTrace
 
 
 class _MappedType(NamedTuple):
@@ -99,7 +98,7 @@ def size_of_mapped(name: str, flat: list[Any], specs: list[Any], axis_size: int 
     return sizes.pop() if sizes else None
 
 
-def with_mapped_types(flat_fun: Callable, specs: list[Any], out_axes: Any) -> Callable:
+def with_mapped_types(flat_fun: Any, specs: list[Any], out_axes: Any) -> Callable:
     """A flat function of examples, as one that is given and returns values of registered types whole.
 
     Args:
@@ -117,7 +116,7 @@ def with_mapped_types(flat_fun: Callable, specs: list[Any], out_axes: Any) -> Ca
     return fun
 
 
-def _example(trace: BatchTrace, value: Any, spec: Any) -> Any:
+def _example(trace: Any, value: Any, spec: Any) -> Any:
     known = _types[type(value)]
 
     def cont(x: Any, spec: Any) -> Any:
@@ -132,7 +131,7 @@ def _example(trace: BatchTrace, value: Any, spec: Any) -> Any:
     return known.to_elt(cont, index, value, spec)
 
 
-def _whole(trace: BatchTrace, example: Any, spec: Any) -> Any:
+def _whole(trace: Any, example: Any, spec: Any) -> Any:
     def cont(axis_size: Any, x: Any, spec: Any) -> Any:
         if type(x) in _types:
             return _whole(trace, x, spec)

@@ -44,7 +44,7 @@ def map(f: Callable, xs: Any, *, batch_size: int | None = None) -> Any:
     sizes = {get_aval(x).shape[0] if get_aval(x).shape else None for x in leaves}
     if len(sizes) != 1 or None in sizes:
         return scan_slices("map", f, xs, f)  # reports what is wrong
-    (size,) = sizes
+    size = get_aval(leaves[0]).shape[0]
     count = size // batch_size
     whole = count * batch_size
 

@@ -125,7 +125,7 @@ def _taken_apart(fun: Callable, in_axes: Any, out_axes: Any, axis_size: int | No
     if typed:  # those values are mapped by their own functions, and are arguments without an axis to the batching interpreter
         given = size_of_mapped(function_name(fun), flat, specs, axis_size)
         flat_axes = [None if has_mapped_type(x) else _plain_axis(fun, "in_axes", b) for x, b in zip(flat, specs)]
-    size = _mapped_size(fun, *whole, in_axes, flat, flat_axes, given)
+    size = _mapped_size(fun, whole[0], whole[1], in_axes, flat, flat_axes, given)
     flat_fun = FlatFunction(lambda a, k: fun(*a, **k), in_tree, result_name="Output from batched function", accepts=accepts, is_leaf=is_leaf)
     flat_fun.fun.__name__ = function_name(fun)
     example_fun: Callable = with_mapped_types(flat_fun, specs, out_axes) if typed else flat_fun
@@ -154,7 +154,7 @@ def _is_mappable(x: Any) -> bool:
 def _plain_axis(fun: Callable, what: str, axis: Any) -> int | None:
     if axis is not None and not isinstance(axis, (int, np.integer)):
         raise TypeError(f"vmap({function_name(fun)}): {what} has {axis!r} for an array, which needs an int or None")
-    return axis
+    return None if axis is None else int(axis)
 
 
 def _documentation(fun: Callable) -> str:
@@ -246,7 +246,7 @@ def _argument_paths(fun: Callable, args: tuple[Any, ...], kwargs: dict[Any, Any]
     return paths
 
 
-def _place_results(fun: Callable, axis: Axis, results: Sequence[ArrayLike], result_axes: Sequence[int], out_tree: Any,
+def _place_results(fun: Callable, axis: Axis, results: Sequence[ArrayLike], result_axes: Sequence[int | None], out_tree: Any,
                    out_axes: int) -> list[Any]:
     """Moves each result's mapped axis to where out_axes wants it."""
     try:

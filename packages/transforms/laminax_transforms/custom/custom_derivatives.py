@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence, cast
 
 import numpy as np
 
@@ -111,7 +111,7 @@ class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
             tangents = [SymbolicZero(aval.to_tangent_aval()) if t is ZERO else t for t, aval in zip(tangents, avals)]
         else:
             tangents = [instantiate(t, aval) for t, aval in zip(tangents, avals)]
-        pair = self.jvp(*arguments.nondiff_values(), arguments.split(primals), arguments.split(tangents))
+        pair = cast(Callable, self.jvp)(*arguments.nondiff_values(), arguments.split(primals), arguments.split(tangents))
         rule, name = function_name(self.jvp), function_name(self.fun)
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(f"Custom JVP rule {rule} for function {name} must produce a pair (list or tuple of length two) "
@@ -138,9 +138,11 @@ def _difference(function_type: tuple, rule_type: tuple) -> tuple[str, str, str] 
     """In what the result of a rule is of another type than that of its function, and the two in words; None if it is of the same."""
     (tree, avals), (rule_tree, rule_avals) = function_type, rule_type
     if not tree == rule_tree:
-        return "container/pytree structure", *(str(tree_unflatten(t, [*map(_Type, some)])) for t, some in (rule_type, function_type))
+        found, expected = (str(tree_unflatten(t, [*map(_Type, some)])) for t, some in (rule_type, function_type))
+        return "container/pytree structure", found, expected
     if any((a.shape, a.dtype) != (b.shape, b.dtype) for a, b in zip(avals, rule_avals)):
-        return "shapes/dtypes of", *(", ".join(map(_long, some)) for some in (rule_avals, avals))
+        found, expected = (", ".join(map(_long, some)) for some in (rule_avals, avals))
+        return "shapes/dtypes of", found, expected
     return None
 
 
@@ -234,7 +236,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
             return self._run_fwd(arguments, leaves, perturbed, types)
 
         fwd.__name__ = function_name(self.fwd)  # programs show it
-        fwd.optimize_remat = self.optimize_remat
+        cast(Any, fwd).optimize_remat = self.optimize_remat
         check_aliases(function_name(self.fun), "custom_vjp", leaves, (), argument_namer(self.fun, arguments.in_tree))
         outs = CustomVJPCall(fun, fwd, self.bwd, leaves, function_name(self.fun)).bind()
         return tree_unflatten(types[-1][0], outs)
@@ -242,7 +244,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
     def _run_fwd(self, arguments: RuleArguments, leaves: Any, perturbed: Any, types: list) -> tuple[Any, Any, Any]:
         if self.symbolic_zeros:
             leaves = [CustomVJPPrimal(x, p) for x, p in zip(leaves, perturbed)]
-        pair = self.fwd(*arguments.full(leaves))
+        pair = cast(Callable, self.fwd)(*arguments.full(leaves))
         rule, name = function_name(self.fwd), function_name(self.fun)
 
         def complaint(what: str) -> str:
@@ -277,7 +279,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
             cts = [SymbolicZero(aval.to_ct_aval()) if ct is ZERO else ct for ct, aval in zip(cts, out_avals)]
         else:
             cts = [instantiate_cotangent(ct, aval) for ct, aval in zip(cts, out_avals)]
-        result = self.bwd(*arguments.nondiff_values(), tree_unflatten(residual_tree, residuals), tree_unflatten(out_tree, cts))
+        result = cast(Callable, self.bwd)(*arguments.nondiff_values(), tree_unflatten(residual_tree, residuals), tree_unflatten(out_tree, cts))
         return self._checked_cotangents(arguments, result)
 
     def _checked_cotangents(self, arguments: RuleArguments, result: tuple[ArrayLike | None, ...]) -> list[Any]:

@@ -133,9 +133,9 @@ class custom_transpose(DecoratedFunction):  # noqa: N801  (a decorator)
         _check_out_types(fun, out_types, out_tree, call.out_avals)
 
         def transpose(residuals: Sequence[Any], cts: Sequence[Any]) -> Any:
-            args = tree_unflatten(signature.residual_tree, residuals), tree_unflatten(out_tree, cts)
+            args: tuple = tree_unflatten(signature.residual_tree, residuals), tree_unflatten(out_tree, cts)
             if isinstance(transpose_of, custom_transpose):
-                args = tree_unflatten(signature.linear_tree, signature.linear_avals), *args
+                args = (tree_unflatten(signature.linear_tree, signature.linear_avals), *args)
             result = transpose_of(*args)
             check_array_leaves(f"custom_transpose: the result of {function_name(transpose_of)}", result)
             leaves, ct_tree = tree_flatten(result)

@@ -6,14 +6,14 @@ A function can have rules of several kinds, in any order of the decorators; each
 from __future__ import annotations
 
 from functools import partial, update_wrapper
-from typing import Any, Callable
+from typing import Any, Callable, cast
 
 
 class DecoratedFunction:
     """A function with rules of one kind; its attributes of other kinds are those of the function it decorates."""
 
     def __init__(self, fun: Callable) -> None:
-        update_wrapper(self, fun, updated=() if isinstance(fun, DecoratedFunction) else ("__dict__",))
+        update_wrapper(cast(Callable, self), fun, updated=() if isinstance(fun, DecoratedFunction) else ("__dict__",))
         self.fun = fun
 
     def __getattr__(self, name: str) -> Callable:
@@ -23,4 +23,4 @@ class DecoratedFunction:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else partial(self, instance)
+        return self if instance is None else partial(cast(Callable, self), instance)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence, cast
 
 import numpy as np
 
@@ -274,7 +274,7 @@ class VJPFunction(LinearFunction):
     def __call__(self, *cotangents: ArrayLike) -> tuple[Array, ...]:
         for aval in self.in_avals:
             if type(aval) is not ShapedArray:
-                raise unbound_error(self.name, aval)
+                raise unbound_error(self.name, cast(Any, aval))
         return tree_unflatten(self.in_tree, self._pull_back(cotangents, self.program))
 
     def with_refs(self, *maybe_ct_refs: Any) -> PullbackWithRefs:
@@ -316,7 +316,7 @@ class VJPFunction(LinearFunction):
         cts = [_checked_cotangent(path, ct, aval) for path, ct, aval in zip(paths, flat, self.out_avals)]
         found = iter(program.transpose([*cts, *no_cotangents(len(program.results) - len(cts))]))
         in_cts = summed_over_axes([next(found) if has else ZERO for has in self.mask], self.primals, self.reduce_axes)
-        return [cotangent_of_type(ct, aval if type(aval) is ShapedArray else aval.inner_aval) for ct, aval in zip(in_cts, self.in_avals)]
+        return [cotangent_of_type(ct, aval if type(aval) is ShapedArray else cast(Any, aval).inner_aval) for ct, aval in zip(in_cts, self.in_avals)]
 
 
 def summed_over_axes(cts: list[Any], primals: Sequence[Any], reduce_axes: Sequence) -> list[Any]:

@@ -26,6 +26,7 @@ class DualRef(Ref):
     """A reference to a primal and one to its tangent."""
 
     __slots__ = ("primal", "tangent")
+    _trace: Any  # a trace of a differentiation
 
     def __init__(self, trace: Any, primal: Ref, tangent: Ref) -> None:
         self._trace = trace

@@ -7,7 +7,7 @@ which records the tangent part. Both share one interpreter.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence, cast
 
 from laminax_ir.options import config
 from laminax_ir.programs.primitive import Primitive
@@ -203,7 +203,7 @@ def linearize_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any],
     mask = [True] * len(primals) if is_differentiated is None else is_differentiated
     trace = LinearizeTrace(state.trace, name, argument_names and
                            (lambda i: argument_names([k for k, has in enumerate(mask) if has][i])))
-    tangent_trace = trace.rule_trace
+    tangent_trace = cast(TangentTrace, trace.rule_trace)
     inputs = []
     arguments = []
     for x, differentiated in zip(primals, mask):

@@ -6,7 +6,8 @@ its last value is a further result, which is written back.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from functools import partial
+from typing import Any, Callable, Sequence, cast
 
 from laminax_ir.pytrees.pytree import keystr, register_pytree_node, tree_flatten_with_path, tree_unflatten
 from laminax_ir.refs.refs import Ref, ValueRef, read, write
@@ -45,8 +46,12 @@ class DidntWant:
         return "DidntWant()"
 
 
+def _of_kind(kind: Callable[[], Any], _aux: None, _children: Sequence[Any]) -> Any:
+    return kind()
+
+
 for _kind in (GradRef, DidntWant):
-    register_pytree_node(_kind, lambda _: ((), None), lambda _aux, _children, kind=_kind: kind())
+    register_pytree_node(_kind, lambda _: ((), None), partial(_of_kind, _kind))
 
 
 class PullbackWithRefs:
@@ -70,7 +75,7 @@ class PullbackWithRefs:
         self.entries = entries
 
     def __call__(self, *cotangents: Any) -> Any:
-        placed = []
+        placed: list[Any] = []
         for entry, ct in zip(self.entries, self.pull_back(cotangents, self.program)):
             if isinstance(entry, Ref):
                 write("ref_addupdate", entry, (), ct)
@@ -110,7 +115,7 @@ def checked_entries(name: str, in_tree: Any, in_avals: Sequence[ShapedArray | Ab
         where = f"with_refs: the entry for {path[0].idx}{keystr(path[1:])} of {name}"
         expected = (aval.inner_aval if isinstance(aval, AbstractRef) else aval).to_tangent_aval()
         if isinstance(entry, Ref):
-            found = get_aval(entry).inner_aval
+            found = cast(Any, get_aval(entry)).inner_aval
             if (found.shape, found.dtype) != (expected.shape, expected.dtype):
                 raise ValueError(f"{where} is a reference of type {get_aval(entry)}, and the cotangent is of type {expected.str_short()}")
         elif not isinstance(entry, (GradValue, DontWant)):

@@ -12,7 +12,7 @@ from laminax_ir.ops.shape import broadcasted_iota, reshape
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.pytrees.pytree import tree_flatten, tree_map, tree_unflatten
 from laminax_ir.pytrees.wrapping import alias, wraps
-from laminax_ir.symbolic.symbolic_dims import DimSize, is_constant_shape
+from laminax_ir.symbolic.symbolic_dims import is_constant_shape
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import function_name
@@ -148,7 +148,7 @@ def _standard_basis(leaves: list[Any]) -> list[Any]:
     return basis
 
 
-def _unit_vectors(total: DimSize, size: DimSize, start: DimSize, aval: ShapedArray) -> Array:
+def _unit_vectors(total: Any, size: Any, start: Any, aval: ShapedArray) -> Array:
     """Zeros of shape [total, *shape] with a one in row `start + i` at the i-th coordinate."""
     if is_constant_shape((total, size, start)):
         return np.eye(total, size, k=-start, dtype=aval.dtype).reshape(total, *aval.shape)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Iterable, NamedTuple, Sequence
 
 from laminax_ir.ops.elementwise import add_p
-from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
+from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.programs.result_types import typed_results
 from laminax_ir.recording.staging_trace import literal_types
@@ -33,6 +33,7 @@ class LinearTracer(Tracer):
     """A value that depends linearly on the tape's inputs; `index` numbers it on the tape."""
 
     __slots__ = ("index",)
+    _trace: TangentTrace
 
     def __init__(self, trace: TangentTrace, aval: ShapedArray, index: int) -> None:
         self._trace = trace
@@ -96,7 +97,7 @@ class TangentTrace(Trace):
         return (self.describe_argument(index), "") if info is None else ("", source.summarize(info))
 
     def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
-        inputs = ()
+        inputs: tuple[tuple[int, int], ...] = ()
         recorded = list(operands)
         avals = []
         for i, x in enumerate(operands):
@@ -137,7 +138,7 @@ class TangentTrace(Trace):
     def _process_parts(self, whole: JaxprEqn, known: JaxprEqn, linear: JaxprEqn | None, recorded: Sequence[Any],
                        inputs: Sequence[tuple[int, int]]) -> list[Any]:
         """Evaluates the known part of a call and records the linear one; returns the results of the whole call."""
-        env: dict[Var, Any] = dict(zip(whole.invars, recorded))
+        env: dict[Atom, Any] = dict(zip(whole.invars, recorded))
         outs = self.parent.process(known.primitive, [env[v] for v in known.invars], known.params)
         results = dict(zip(known.outvars, outs))
         if linear is not None:
@@ -246,7 +247,7 @@ class LinearProgram:
         add = add_p.bind if how is None else how.added
         for index, ct, aval in zip(self.results, cts, self.out_avals):
             if index is not None and ct is not ZERO:
-                ct = ct if how is None else how.conformed(ct, aval)
+                ct = ct if how is None or aval is None else how.conformed(ct, aval)
                 env[index] = ct if env[index] is ZERO else add(env[index], ct)
         previous = state.source
         try:
@@ -280,14 +281,14 @@ class LinearProgram:
         env: dict[int, Var] = {index: Var(aval) for index, aval in zip(self.inputs, self.in_avals)}
         eqns = []
         for eqn in self.eqns:
-            invars = [residual_vars[id(x)] if id(x) in residual_vars else None if type(x) is ShapedArray
+            operands: list[Any] = [residual_vars[id(x)] if id(x) in residual_vars else None if type(x) is ShapedArray
                       else Literal(x) for x in eqn.operands]
             for position, index in eqn.inputs:
-                invars[position] = env[index]
+                operands[position] = env[index]
             outvars = [env.setdefault(index, Var(aval)) for index, aval in zip(eqn.outputs, eqn.out_avals)]
             rule = eqn.primitive.effects_rule
-            effects = frozenset(rule(*[v.aval for v in invars], **eqn.params)) if rule else no_effects
-            eqns.append(JaxprEqn(invars, outvars, eqn.primitive, eqn.params, effects, eqn.source))
+            effects = frozenset(rule(*[v.aval for v in operands], **eqn.params)) if rule else no_effects
+            eqns.append(JaxprEqn(operands, outvars, eqn.primitive, eqn.params, effects, eqn.source))
         outvars = [env[index] for index in self.results if index is not None]
         invars = [residual_vars[id(x)] for x in residuals] + [env[index] for index in self.inputs]
         return Jaxpr([], invars, outvars, eqns), residuals

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Hashable, Sequence
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class _TransposedFunction(LinearFunction):
     __slots__ = ("in_tree", "out_tree", "in_avals", "reduce_axes")
 
     def __init__(self, program: LinearProgram, in_tree: PyTreeDef, out_tree: PyTreeDef, in_avals: Sequence[ShapedArray],
-                 reduce_axes: tuple[str, ...], primals: Sequence[Any]) -> None:
+                 reduce_axes: tuple[Hashable, ...], primals: Sequence[Any]) -> None:
         super().__init__(program, primals)
         self.in_tree = in_tree
         self.out_tree = out_tree

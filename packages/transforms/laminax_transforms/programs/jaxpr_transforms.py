@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Container, Iterator, Sequence
 
 from laminax_ir.options import config
 from laminax_ir.programs.check import check_jaxpr
-from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.recording.staging_trace import StagedTracer, StagingTrace
@@ -123,12 +123,12 @@ def linearize_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate_
     if instantiate_out is not None and any(want and not has for want, has in zip(instantiate_out, out_nonzero)):
         linear = _with_zero_results(linear, out_nonzero, instantiate_out, closed.out_avals)
         out_nonzero = tuple(has or want for has, want in zip(out_nonzero, instantiate_out))
-    linear = ClosedJaxpr(Jaxpr(constvars, invars, linear.outvars, linear.eqns, linear.effects, closed.jaxpr.debug_info),
-                         list(constants.values()))
+    tangents = ClosedJaxpr(Jaxpr(constvars, invars, linear.outvars, linear.eqns, linear.effects, closed.jaxpr.debug_info),
+                           list(constants.values()))
     if config.check.value:
         check_jaxpr(primal)
-        check_jaxpr(linear)
-    return LinearizedJaxpr(primal, linear, tuple(sources), out_nonzero)
+        check_jaxpr(tangents)
+    return LinearizedJaxpr(primal, tangents, tuple(sources), out_nonzero)
 
 
 def _with_zero_results(jaxpr: Jaxpr, present: Sequence[bool], wanted: Sequence[bool], avals: Sequence[ShapedArray]) -> Jaxpr:
@@ -200,14 +200,14 @@ def linear_program_of_jaxpr(closed: ClosedJaxpr, linear: Sequence[bool], fixed: 
       fixed: the values of the others.
     """
     jaxpr = closed.jaxpr
-    fixed = iter(fixed)
-    env: dict[Var, Any] = dict(zip(jaxpr.constvars, closed.consts))
-    index: dict[Var, int] = {}
+    values = iter(fixed)
+    env: dict[Atom, Any] = dict(zip(jaxpr.constvars, closed.consts))
+    index: dict[Atom, int] = {}
     for v, is_lin in zip(jaxpr.invars, linear):
         if is_lin:
             index[v] = len(index)
         else:
-            env[v] = next(fixed)
+            env[v] = next(values)
     in_avals = [v.aval for v in index]
     tape = []
     previous = state.source
@@ -219,13 +219,14 @@ def linear_program_of_jaxpr(closed: ClosedJaxpr, linear: Sequence[bool], fixed: 
                                              eqn.params)
                 env.update(zip(eqn.outvars, result if eqn.primitive.multiple_results else [result]))
                 continue
-            inputs, operands = (), []
-            for position, v in enumerate(eqn.invars):
-                if v in index:
-                    inputs += ((position, index[v]),)
-                    operands.append(v.aval)
+            inputs: tuple[tuple[int, int], ...] = ()
+            operands: list[Any] = []
+            for position, x in enumerate(eqn.invars):
+                if x in index:
+                    inputs += ((position, index[x]),)
+                    operands.append(x.aval)
                 else:
-                    operands.append(v.val if type(v) is Literal else env[v])
+                    operands.append(x.val if type(x) is Literal else env[x])
             recorded = LinearEqn(eqn.primitive, operands, eqn.params, inputs, len(index), tuple([v.aval for v in eqn.outvars]),
                                  eqn.source_info)
             index.update(zip(eqn.outvars, recorded.outputs))
@@ -237,7 +238,7 @@ def linear_program_of_jaxpr(closed: ClosedJaxpr, linear: Sequence[bool], fixed: 
     return LinearProgram(live_equations(tape, results), in_avals, list(range(len(in_avals))), results, out_avals, len(index))
 
 
-def _with_calls_split(eqns: Sequence[JaxprEqn], linear: Container[Var]) -> Iterator[JaxprEqn]:
+def _with_calls_split(eqns: Sequence[JaxprEqn], linear: Container[Any]) -> Iterator[JaxprEqn]:
     """The equations, with the parts of those calls of which only some results are linear; `linear` grows meanwhile."""
     for eqn in eqns:
         parts = None
@@ -252,8 +253,8 @@ def _with_calls_split(eqns: Sequence[JaxprEqn], linear: Container[Var]) -> Itera
 
 def _spread(values: Sequence[Any], present: Sequence[bool]) -> list[Any]:
     """The values at the marked places, `ZERO` at the others."""
-    values = iter(values)
-    return [next(values) if has else ZERO for has in present]
+    found = iter(values)
+    return [next(found) if has else ZERO for has in present]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence, cast
 from weakref import WeakKeyDictionary
 
 from laminax_ir.ops.calls import bind_checkpoint, close_over_constants, name_p
@@ -137,7 +137,7 @@ class _Call:
         if not all(map(is_array_like, self.leaves)):
             check_array_leaves(f"checkpoint({function_name(fun)}): argument ", self.traced)
         self.avals = [get_aval(x) for x in self.leaves]
-        self.out_tree = None
+        self.out_tree: Any = None  # known once it was called
 
     def run(self, *leaves: Any) -> list[Any]:
         """Calls the function on other leaves; remembers the structure of the result."""
@@ -183,7 +183,7 @@ def _trace_cached(call: _Call) -> _Traced:
     if found is None:
         program, consts = close_over_constants(stage(call.run, call.avals, function_name(call.fun), keeps_refs=True))
         found = program, consts, call.out_tree
-        if not any(map(is_traced, consts)):
+        if key is not None and not any(map(is_traced, consts)):
             known[key] = found
     return found
 
@@ -220,7 +220,7 @@ def _trace_with_values(call: _Call) -> _Traced:
     trace = _ConcreteStagingTrace(function_name(call.fun))
     with at_work(trace):
         inputs = [trace.new_input(aval) for aval in call.avals]
-        trace.values.update((t.variable, v) for t, v in zip(inputs, map(_known_value, call.leaves)) if v is not None)
+        cast(Any, trace).values.update((t.variable, v) for t, v in zip(inputs, map(_known_value, call.leaves)) if v is not None)
         closed = trace.finish(call.run(*inputs))
     return *close_over_constants(closed), call.out_tree
 
@@ -300,9 +300,9 @@ def _checked_names(function: str, names: Sequence) -> frozenset[str]:
     return frozenset(names)
 
 
-def save_from_both_policies(policy_1: Callable, policy_2: Callable) -> Callable[..., bool]:
+def save_from_both_policies(policy_1: Callable, policy_2: Callable) -> Callable[..., bool | Offloadable]:
     """A policy that keeps what either of two policies keeps."""
-    def policy(prim: Any, *args: Any, **params: Any) -> bool:
+    def policy(prim: Any, *args: Any, **params: Any) -> bool | Offloadable:
         decisions = [p(prim, *args, **params) for p in (policy_1, policy_2)]
         offloaded = [d for d in decisions if isinstance(d, Offloadable)]
         return offloaded[0] if offloaded else any(d.value if isinstance(d, Decision) else d for d in decisions)

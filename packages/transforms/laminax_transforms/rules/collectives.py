@@ -252,7 +252,7 @@ def _reduce_scatter_batch(axis: Axis, operands: Sequence[Any], batch_axes: Seque
 
 
 @axis_batching_rule(op.all_to_all_p, uses_axis_name=True)
-def _all_to_all_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, split_axis: int, concat_axis: int,
+def _all_to_all_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[Any], *, split_axis: int, concat_axis: int,
                       axis_name: tuple, axis_index_groups: tuple[tuple[int, ...], ...] | None, tiled: bool) -> tuple[Any, Any]:
     (x,), (b,) = operands, batch_axes
     names = op.axis_names(axis_name)

@@ -34,9 +34,9 @@ def _linear_in(position: int, primitive: Primitive) -> Callable:
     def partial(t: Any, result: ArrayLike, *operands: Any, **params: Any) -> Any:
         if not dtypes.issubdtype(result.dtype, dtypes.inexact):  # an integer preferred_element_type
             return ZERO
-        operands = list(operands)
-        operands[position] = t
-        return primitive.bind(*operands, **params)
+        values = list(operands)
+        values[position] = t
+        return primitive.bind(*values, **params)
     return partial
 
 

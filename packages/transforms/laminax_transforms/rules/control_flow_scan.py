@@ -35,7 +35,7 @@ from laminax_transforms.rematerializing.split_scans import SplitStep, run_split_
 from laminax_transforms.rules.control_flow_values import absent, front_axes, full_tangents, in_groups, nonzero_flags, present, spread
 
 
-def _closed(invars: Sequence[Var], outvars: Sequence[Var], eqns: Sequence[JaxprEqn], name: str) -> ClosedJaxpr:
+def _closed(invars: Sequence[Var], outvars: Sequence[Var], eqns: Sequence[JaxprEqn], name: Any) -> ClosedJaxpr:
     return ClosedJaxpr(Jaxpr([], invars, outvars, eqns, debug_info=name))
 
 
@@ -198,7 +198,7 @@ def _scan_linearize(primals: Sequence[Any], tangents: Sequence[Any], **params: A
     num_consts, num_carry = params["num_consts"], params["num_carry"]
     split = _linearize_scan(params["jaxpr"], nonzero_flags(tangents), num_consts, num_carry)
     consts, carry, xs = in_groups(primals, num_consts, num_carry)
-    how = kept_parameters(params)
+    how: dict[str, Any] = kept_parameters(params)
     hoisted = eval_jaxpr(split.hoisted.jaxpr, (), *split.primal_consts, *consts)
     out = bind_scan(split.primal, [*split.primal_consts, *consts, *hoisted[:split.num_kept]], carry, xs, **how)
     final, ys = out[:num_carry], out[num_carry:]
@@ -267,8 +267,8 @@ def _transpose_scan(closed: ClosedJaxpr, linear: Flags, num_consts: int, num_car
     fresh, fixed, slices, carry_cts, y_cts = in_groups(program.jaxpr.invars, len(new_consts), fixed_consts, fixed_xs, sum(carry_ct))
     flags = tuple(const_flags), tuple(carry_flags), tuple(xs_flags)
     if in_two:
-        step = program.jaxpr.replace(invars=[*fresh, *fixed, *carry_cts, *slices, *y_cts])
-        split = split_step(step, len(fresh) + len(fixed), len(carry_cts), sum(const_flags))
+        whole = program.jaxpr.replace(invars=[*fresh, *fixed, *carry_cts, *slices, *y_cts])
+        split = split_step(whole, len(fresh) + len(fixed), len(carry_cts), sum(const_flags))
         return _TransposedScan(known, split, new_consts, linear, *flags)
     terms, results = in_groups(program.jaxpr.outvars, sum(const_flags))
     sums = [Var(v.aval) for v in terms]
@@ -310,7 +310,7 @@ def _scan_transpose(cts: Sequence[Any], *operands: Any, jaxpr: ClosedJaxpr, num_
                     unroll: int, _split_transpose: bool, **_params: Any) -> list[Any]:
     given = tuple(is_linear(x) for x in operands)
     adjoint = _transpose_scan(jaxpr, given, num_consts, num_carry, nonzero_flags(cts), _split_transpose)
-    how = {"length": length, "reverse": not reverse, "unroll": unroll}
+    how: dict[str, Any] = {"length": length, "reverse": not reverse, "unroll": unroll}
     consts, carry, xs = in_groups(operands, num_consts, num_carry)
     const_linear, carry_linear, xs_linear = in_groups(adjoint.linear, num_consts, num_carry)
     fixed_consts, fixed_xs = absent(consts, const_linear), absent(xs, xs_linear)
@@ -331,8 +331,8 @@ def _scan_transpose(cts: Sequence[Any], *operands: Any, jaxpr: ClosedJaxpr, num_
         out = bind_scan(adjoint.backward, consts, [*sums, *initial], xs, **how)
         const_cts, carry_cts, xs_cts = in_groups(out, len(sums), len(initial))
     flags = (*adjoint.const_flags, *adjoint.carry_flags, *adjoint.xs_flags)
-    in_cts = iter(spread([*const_cts, *carry_cts, *xs_cts], flags))
-    in_cts = [next(in_cts) if lin else None for lin in adjoint.linear]
+    found = iter(spread([*const_cts, *carry_cts, *xs_cts], flags))
+    in_cts = [next(found) if lin else None for lin in adjoint.linear]
     return [ct if was_given else None for ct, was_given in zip(in_cts, given)]
 
 

@@ -26,8 +26,8 @@ def absent(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
 
 def spread(values: Sequence[Any], flags: Sequence[bool], other: Any = ZERO) -> list[Any]:
     """The values at the marked places, `other` elsewhere."""
-    values = iter(values)
-    return [next(values) if has else other for has in flags]
+    found = iter(values)
+    return [next(found) if has else other for has in flags]
 
 
 def in_groups(values: Sequence[Any], *sizes: int) -> list[list[Any]]:
@@ -39,7 +39,7 @@ def in_groups(values: Sequence[Any], *sizes: int) -> list[list[Any]]:
     return [*groups, list(values[start:])]
 
 
-def full_tangents(tangents: Sequence[Any], primals: Sequence[Any], flags: Flags) -> list[Any]:
+def full_tangents(tangents: Sequence[Any], primals: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
     """The tangents at the marked places, as arrays."""
     return [instantiate(t, get_aval(x)) if t is ZERO else t for t, x, has in zip(tangents, primals, flags) if has]
 

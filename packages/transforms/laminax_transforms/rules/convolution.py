@@ -104,7 +104,7 @@ def _move_group(x: ArrayLike, source: int, target: int, groups: int) -> Array:
 
 
 @batching_rule(conv_general_dilated_p)
-def _conv_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: ConvDimensionNumbers,
+def _conv_batch(operands: Sequence[Any], batch_axes: Sequence[Any], *, dimension_numbers: ConvDimensionNumbers,
                 feature_group_count: int, batch_group_count: int, **params: Any) -> tuple[Any, Any]:
     lhs, rhs = operands
     lhs_axis, rhs_axis = batch_axes

@@ -86,7 +86,7 @@ _scan_of_pairs(op.cumlogsumexp_p, _logsumexp)
 
 def _batch_along_axis(primitive: Primitive) -> None:
     @batching_rule(primitive)
-    def rule(operands: Sequence[Any], batch_axes: Sequence[int | None], *, axis: int, reverse: bool) -> tuple[Any, Any]:
+    def rule(operands: Sequence[Any], batch_axes: Sequence[int], *, axis: int, reverse: bool) -> tuple[Any, Any]:
         (batch_axis,) = batch_axes
         return primitive.bind(*operands, axis=axis + (axis >= batch_axis), reverse=reverse), batch_axis
 

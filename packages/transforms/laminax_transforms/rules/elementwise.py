@@ -385,7 +385,7 @@ batching_rules.add(op.clamp_p, _batch_same_shapes(op.clamp_p, (0, 2)))
 
 
 @batching_rule(op.bitcast_convert_type_p)
-def _bitcast_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+def _bitcast_batch(operands: Sequence[Any], batch_axes: Sequence[int], **params: Any) -> tuple[Any, Any]:
     # a change of width touches the last axis; the batch axis goes to the front, out of its way
     x = move_axis(operands[0], batch_axes[0], 0)
     return op.bitcast_convert_type_p.bind(x, **params), 0

@@ -35,5 +35,5 @@ def _fft_transpose(ct: Any, x: Any, *, fft_type: FftType, fft_lengths: tuple[int
 
 
 @batching_rule(fft_p)
-def _fft_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+def _fft_batch(operands: Sequence[Any], batch_axes: Sequence[int], **params: Any) -> tuple[Any, Any]:
     return fft_p.bind(move_axis(operands[0], batch_axes[0], 0), **params), 0

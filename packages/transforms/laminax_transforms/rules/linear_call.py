@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.ops.elementwise import add_p
 from laminax_ir.ops.linear_call import bind_linear_call, linear_call_p
@@ -39,7 +39,7 @@ def _linear_call_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: 
 
 
 @transpose_rule(linear_call_p)
-def _linear_call_transpose(cts: Sequence[Any], *operands: Any, call: Any, transpose: bool, num_residuals: int, name: str) -> list[Any]:
+def _linear_call_transpose(cts: Sequence[Any], *operands: Any, call: Any, transpose: Callable, num_residuals: int, name: str) -> list[Any]:
     residuals, linear = operands[:num_residuals], operands[num_residuals:]
     if any(is_linear(x) for x in residuals):
         raise TypeError(f"linear_call: {name} cannot be transposed with respect to its residual arguments. Pass them as linear_args, "
@@ -49,7 +49,7 @@ def _linear_call_transpose(cts: Sequence[Any], *operands: Any, call: Any, transp
 
 
 @axis_batching_rule(linear_call_p)
-def _linear_call_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, call: ClosedJaxpr, transpose: bool,
+def _linear_call_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, call: ClosedJaxpr, transpose: Callable,
                        num_residuals: int, name: str) -> tuple[Any, Any]:
     """Every linear operand and result is mapped, so that the transposes of the batched functions are each other's too."""
     residual_axes = tuple(batch_axes[:num_residuals])

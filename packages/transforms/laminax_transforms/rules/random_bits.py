@@ -40,7 +40,7 @@ for _primitive in (op.random_seed_p, op.random_unwrap_p, op.random_split_p, op.r
 
 
 @batching_rule(op.random_wrap_p)
-def _random_wrap_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, impl: Any) -> tuple[Any, Any]:
+def _random_wrap_batch(operands: Sequence[Any], batch_axes: Sequence[int], *, impl: Any) -> tuple[Any, Any]:
     (words,), (axis,) = operands, batch_axes
     if axis >= len(words.shape) - len(impl.key_shape):  # behind or among the words of a key
         words, axis = move_axis(words, axis, 0), 0
@@ -48,7 +48,7 @@ def _random_wrap_batch(operands: Sequence[Any], batch_axes: Sequence[int | None]
 
 
 @batching_rule(op.rng_bit_generator_p)
-def _rng_bit_generator_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, shape: tuple[int, ...],
+def _rng_bit_generator_batch(operands: Sequence[Any], batch_axes: Sequence[int], *, shape: tuple[int, ...],
                              **params: Any) -> tuple[Any, Any]:
     # The first state makes the bits of all, as documented: the generator has no form that takes many states.
     states = move_axis(operands[0], batch_axes[0], 0)

@@ -110,7 +110,7 @@ def _tile_transpose(ct: Any, x: Any, *, reps: tuple[int, ...]) -> list[Any]:
 
 
 @batching_rule(op.broadcast_in_dim_p)
-def _broadcast_in_dim_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, shape: tuple[int, ...], broadcast_dimensions: Any,
+def _broadcast_in_dim_batch(operands: Sequence[Any], batch_axes: Sequence[int], *, shape: tuple[int, ...], broadcast_dimensions: Any,
                             sharding: Any) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     # The batch axis keeps its place among the operand's axes, so that nothing has to be transposed.
@@ -120,7 +120,7 @@ def _broadcast_in_dim_batch(operands: Sequence[Any], batch_axes: Sequence[int | 
 
 
 @batching_rule(op.reshape_p)
-def _reshape_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, new_sizes: Any, dimensions: tuple[int, ...],
+def _reshape_batch(operands: Sequence[Any], batch_axes: Sequence[Any], *, new_sizes: Any, dimensions: tuple[int, ...],
                    sharding: Any) -> tuple[Any, Any]:
     x = move_axis(operands[0], batch_axes[0], 0)
     order = None if dimensions is None else (0, *[axis + 1 for axis in dimensions])
@@ -128,13 +128,13 @@ def _reshape_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *,
 
 
 @batching_rule(op.transpose_p)
-def _transpose_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, permutation: Any) -> tuple[Any, Any]:
+def _transpose_batch(operands: Sequence[Any], batch_axes: Sequence[int], *, permutation: Any) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     return transpose(x, (batch_axis, *[axis + (axis >= batch_axis) for axis in permutation])), 0
 
 
 @batching_rule(op.squeeze_p)
-def _squeeze_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimensions: tuple[int, ...]) -> tuple[Any, Any]:
+def _squeeze_batch(operands: Sequence[Any], batch_axes: Sequence[int], *, dimensions: tuple[int, ...]) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     shifted = tuple([axis + (axis >= batch_axis) for axis in dimensions])
     return op.squeeze(x, shifted), batch_axis - sum([axis < batch_axis for axis in shifted])
@@ -169,13 +169,13 @@ def _pad_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, pad
 
 
 @batching_rule(op.rev_p)
-def _rev_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimensions: tuple[int, ...]) -> tuple[Any, Any]:
+def _rev_batch(operands: Sequence[Any], batch_axes: Sequence[int], *, dimensions: tuple[int, ...]) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     return rev(x, tuple([axis + (axis >= batch_axis) for axis in dimensions])), batch_axis
 
 
 @batching_rule(op.split_p)
-def _split_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, sizes: tuple[int, ...], axis: int) -> tuple[Any, Any]:
+def _split_batch(operands: Sequence[Any], batch_axes: Sequence[int], *, sizes: tuple[int, ...], axis: int) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     pieces = op.split_p.bind(x, sizes=sizes, axis=axis + (axis >= batch_axis))
     return pieces, [batch_axis] * len(pieces)

@@ -57,7 +57,7 @@ def _layout_constraint_batch(axis: Axis, operands: Sequence[Any], batch_axes: Se
 
 
 @axis_batching_rule(op.sharding_constraint_p)
-def _sharding_constraint_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, sharding: Any) -> tuple[Any, Any]:
+def _sharding_constraint_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int], *, sharding: Any) -> tuple[Any, Any]:
     (x,), (b,) = operands, batch_axes
     return op.sharding_constraint_p.bind(x, sharding=batched_sharding(sharding, axis, b, len(get_aval(x).shape) - 1)), b
 

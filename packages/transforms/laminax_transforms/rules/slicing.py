@@ -71,7 +71,7 @@ def _dynamic_update_slice_transpose(ct: Any, x: Any, update: Any, *starts: Array
 
 
 @batching_rule(dynamic_slice_p)
-def _dynamic_slice_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, slice_sizes: tuple[int, ...]) -> tuple[Any, Any]:
+def _dynamic_slice_batch(operands: Sequence[Any], batch_axes: Sequence[Any], *, slice_sizes: tuple[int, ...]) -> tuple[Any, Any]:
     (x, *starts), (b, *start_axes) = operands, batch_axes
     if all([axis is None for axis in start_axes]):
         starts.insert(b, scalar_like(0, get_aval(starts[0]).dtype) if starts else 0)

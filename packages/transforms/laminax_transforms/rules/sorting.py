@@ -65,13 +65,13 @@ def _sort_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, di
 
 
 @batching_rule(top_k_p)
-def _top_k_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, k: int, axis: int) -> tuple[Any, Any]:
+def _top_k_batch(operands: Sequence[Any], batch_axes: Sequence[int], *, k: int, axis: int) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     return top_k_p.bind(x, k=k, axis=axis + (axis >= batch_axis)), [batch_axis, batch_axis]
 
 
 @batching_rule(approx_top_k_p)
-def _approx_top_k_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, reduction_dimension: int,
+def _approx_top_k_batch(operands: Sequence[Any], batch_axes: Sequence[int], *, reduction_dimension: int,
                         **params: Any) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     axis = reduction_dimension + (reduction_dimension >= batch_axis)

@@ -40,7 +40,7 @@ def _stack_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, a
 
 
 @batching_rule(op.unstack_p)
-def _unstack_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, axis: int) -> tuple[Any, Any]:
+def _unstack_batch(operands: Sequence[Any], batch_axes: Sequence[int], *, axis: int) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     taken = axis + (axis >= batch_axis)
     pieces = op.unstack_p.bind(x, axis=taken)

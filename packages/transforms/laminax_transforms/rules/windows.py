@@ -129,7 +129,7 @@ def _with_unit_window(params: dict, axis: int) -> dict:
 
 def _batch_one(primitive: Primitive) -> None:
     @batching_rule(primitive)
-    def rule(operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+    def rule(operands: Sequence[Any], batch_axes: Sequence[int], **params: Any) -> tuple[Any, Any]:
         return primitive.bind(*operands, **_with_unit_window(params, batch_axes[0])), batch_axes[0]
 
 

@@ -224,7 +224,7 @@ def jet(fun: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]], 
     return tree_unflatten(trees[0], [y[0] for y in results]), tree_unflatten(trees[0], out_series)
 
 
-def _checked_order(primals: Sequence[ArrayLike], series: Sequence[list[ArrayLike]]) -> int:
+def _checked_order(primals: Sequence[ArrayLike], series: Sequence[Sequence[ArrayLike]]) -> int:
     for name, value in (("primals", primals), ("series", series)):
         if not isinstance(value, (tuple, list)):
             raise TypeError(f"jet: {name} must be a tuple or list with one entry per argument of the function, got {type(value).__name__}: "
