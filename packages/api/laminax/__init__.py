@@ -65,7 +65,7 @@ __all__ = ["__version__", "__version_info__", *sorted(_SUBMODULES), *_MODULE_OF]
 
 
 def __getattr__(name: str):
-    if name in _SUBMODULES:
+    if name in _SUBMODULES or name == "_src":  # libraries reach modules of `jax._src` without importing them
         return importlib.import_module(f"{__name__}.{name}")
     if (module := _MODULE_OF.get(name)) is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

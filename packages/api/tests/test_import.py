@@ -37,6 +37,19 @@ def test_importing_laminax_loads_little_and_starts_nothing():
         print("fine")""") == "fine"
 
 
+def test_private_modules_of_jax_are_reached_without_an_import():
+    assert run_python("""
+        import laminax
+        print(laminax._src.core.trace_state_clean())""") == "True"
+
+
+def test_any_private_module_may_be_imported_first():
+    """Importing one puts the layers together."""
+    assert run_python("""
+        from laminax._src.numerics.numpy.reductions import sum
+        print(float(sum([x for x in [1.0]][0])), float((sum(2.0) + 1).mean()))""") == "1.0 3.0"
+
+
 def test_using_jit_loads_no_rules_and_starts_no_client():
     assert run_python("""
         import sys, threading

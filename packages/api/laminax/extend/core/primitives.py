@@ -6,6 +6,8 @@ import importlib
 
 from laminax_ir.programs.primitive import Primitive
 
+from laminax._src.names.extend.call_primitives import call_p, closed_call_p
+
 _MODULES = ("calls", "collectives", "contraction", "control_flow", "convolution", "cumulative", "derived", "elementwise", "fft", "hints",
             "indexing", "linalg", "linear_solve", "orthogonal", "random_bits", "reduction", "shape", "sharding", "slicing", "sorting", "special",
             "stacking", "windows")
@@ -13,13 +15,11 @@ _ALIASES = {"add_jaxvals_p": "add_p", "remat_p": "checkpoint_p"}
 
 
 def _all() -> dict[str, Primitive]:
-    importlib.import_module("laminax._src")  # puts the layers together
     found = {}
     for module in _MODULES:
         for name, value in vars(importlib.import_module(f"laminax_ir.ops.{module}")).items():
             if isinstance(value, Primitive) and name.endswith("_p") and not name.startswith("_"):
                 found[name] = value
-    from laminax._src.names.extend.call_primitives import call_p, closed_call_p
     found |= {"call_p": call_p, "closed_call_p": closed_call_p}
     return found | {name: found[other] for name, other in _ALIASES.items()}
 
