@@ -53,11 +53,15 @@ def public_modules(package: str) -> Iterator[str]:
         yield name
 
 
-def listing(package: str) -> Listing:
-    """What a package's public modules hold."""
+def listing(package: str, asked: dict[str, list[str]] | None = None) -> Listing:
+    """What a package's public modules hold; the names that are asked for by module also where `dir` does not tell them."""
+    found = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return {name: dict(_entries(importlib.import_module(f"{package}.{name}" if name else package), package)) for name in public_modules(package)}
+        for name in public_modules(package):
+            module = importlib.import_module(f"{package}.{name}" if name else package)
+            found[name] = dict(_entries(module, package)) if asked is None else dict(_public_entries(module, package, asked.get(name, ())))
+    return found
 
 
 def _entries(module: Any, package: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -74,8 +78,8 @@ def _is_defined_in(module: Any, value: Any) -> bool:
     return code is not None and code.co_filename == getattr(module, "__file__", None)
 
 
-def _public_entries(module: Any, package: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name in sorted(set(dir(module)) | set(getattr(module, "__all__", ()))):
+def _public_entries(module: Any, package: str, asked: Sequence[str] = ()) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name in sorted({*dir(module), *getattr(module, "__all__", ()), *asked}):
         if name.startswith("_") or name == "annotations":
             continue
         try:
@@ -85,7 +89,7 @@ def _public_entries(module: Any, package: str) -> Iterator[tuple[str, dict[str, 
         if inspect.ismodule(value):
             if value.__name__.split(".")[0] == package:
                 yield name, {"is": "module"}
-        elif _is_own(value, package):
+        elif name in asked or _is_own(value, package):
             yield name, described(value)
 
 
@@ -125,10 +129,12 @@ def parameters(function: Any) -> list[list[Any]] | None:
 # --- two packages ---
 
 
-def listed_by(python: str, package: str) -> Listing:
-    """The listing of a package by a process of an interpreter."""
+def listed_by(python: str, package: str, reference: Listing | None = None) -> Listing:
+    """The listing of a package by a process of an interpreter, which is asked for the names of a reference if there is one."""
+    asked = None if reference is None else {module: list(names) for module, names in reference.items()}
     environment = {name: value for name, value in os.environ.items() if python == sys.executable or name != "PYTHONPATH"}
-    done = subprocess.run([python, os.path.abspath(__file__), "--list", package], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run([python, os.path.abspath(__file__), "--list", package], env=environment, capture_output=True, text=True, check=False,
+                          input=json.dumps(asked))
     if done.returncode:
         raise RuntimeError(f"{python} could not list {package}:\n{done.stderr}")
     return json.loads(done.stdout)
@@ -198,13 +204,14 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("modules", nargs="*", help="which modules, without the package's name; by default all")
     given = parser.parse_args(arguments)
     if given.list:
+        asked = json.loads(sys.stdin.read() or "null") if not sys.stdin.isatty() else None
         output, sys.stdout = sys.stdout, sys.stderr  # what imports print
-        json.dump(listing(given.list), output)
+        json.dump(listing(given.list, asked), output)
         return
     if not given.reference_python:
         parser.error("--reference-python is needed: an interpreter that has the reference")
     reference = listed_by(given.reference_python, given.reference)
-    ours = listed_by(sys.executable, "laminax")
+    ours = listed_by(sys.executable, "laminax", reference)
     found = [d for d in compare(reference, ours) if not given.kinds or d.kind in given.kinds.split(",")]
     if given.modules:
         found = [d for d in found if any(d.where == m or d.where.startswith(m + ".") for m in given.modules)]

@@ -12,12 +12,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).absolute().parents[1]))
 import public_names  # noqa: E402
 
 REFERENCE = {
-    "__init__.py": "from ref._src.core import *\nfrom ref._src.core import first as other\nimport os\nfrom typing import Any\nNUMBER = 3\n",
+    "__init__.py": "from ref._src.core import *\nfrom ref._src.core import first as other\nimport os\nfrom typing import Any\nNUMBER = LAZY = 3\n",
     "_src/__init__.py": "",
     "_src/core.py": "def first(x, y=1, *, z=2): ...\ndef second(x): ...\nclass Box:\n    def get(self, key): ...\n    def put(self, key, value): ...\n    _hidden = 1\n",
     "lib.py": "import ref\ndef only(a): ...\n", "broken.py": "import no_such_module_anywhere\n", "sub/__init__.py": "def deep(): ...\n"}
 OURS = {
-    "__init__.py": "def first(x, y, *, w=2): ...\nfirst_again = first\ndef second(x, /): ...\nclass Box:\n    def get(self): ...\ndef other(x, y=1, *, z=2): ...\n",
+    "__init__.py": "def first(x, y, *, w=2): ...\nfirst_again = first\ndef __getattr__(name):\n    if name == 'LAZY': return 5\n    raise AttributeError(name)\ndef second(x, /): ...\nclass Box:\n    def get(self): ...\ndef other(x, y=1, *, z=2): ...\n",
     "lib.py": "def only(a, b=2): ...\n"}
 
 
@@ -29,7 +29,8 @@ def found(tmp_path, monkeypatch):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    return [public_names.listed_by(sys.executable, package) for package in ("ref", "ours")]
+    reference = public_names.listed_by(sys.executable, "ref")
+    return [reference, public_names.listed_by(sys.executable, "ours", reference)]
 
 
 def test_what_is_listed(found):
@@ -47,6 +48,7 @@ def test_what_differs(found):
         ("parameter", "first", "has no 'z'"), ("default", "first", "'y' has a default there"), ("parameter", "second", "takes 'x' by position only"),
         ("__name__", "other", "is 'first' there, 'other' here"), ("member", "Box.put", "is missing"), ("parameter", "Box.get", "has no 'key'"),
         ("name", "NUMBER", "is missing (a value)"), ("module", "sub", "is missing, with 1 names")}
+    assert not [d for d in differences if d[1] == "LAZY"]  # which is there, though dir does not tell it
     assert not [d for d in differences if d[1].startswith("lib")]  # more parameters than there are no difference
 
 

@@ -25,7 +25,7 @@ MODULES = {
         isneginf isposinf isreal isrealobj isscalar left_shift less less_equal logical_and logical_not logical_or logical_xor
         not_equal right_shift signbit""",
     "selection": "choose clip nan_to_num piecewise select where",
-    "reductions": "all amax amin any argmax argmin count_nonzero max min prod ptp sum",
+    "reductions": "all amax amin any argmax argmin count_nonzero max min minmax prod ptp sum",
     "averages": "average mean std var",
     "nan_reductions": "nanargmax nanargmin nanmax nanmean nanmin nanprod nanstd nansum nanvar",
     "cumulative": "cumprod cumsum cumulative_prod cumulative_sum nancumprod nancumsum",
@@ -43,7 +43,7 @@ MODULES = {
         tril_indices_from triu triu_indices triu_indices_from vander""",
     "einsum": "einsum einsum_path",
     "sorting": """argpartition argsort argwhere compress digitize extract flatnonzero lexsort nonzero partition searchsorted sort
-        sort_complex""",
+        sort_complex top_k""",
     "set_ops": """intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values""",
     "covariance": "corrcoef cov",
     "histograms": "bincount histogram histogram2d histogram_bin_edges histogramdd",

@@ -9,6 +9,6 @@ __all__, __getattr__, __dir__ = contents(__name__, {
     "numerics.scipy.integral_functions": "dawsn erfcx exp1 expi expn fresnel owens_t sici spence wofz",
     "numerics.scipy.recurrences": "bessel_jn hyp1f1 sph_harm_y zeta",
     "numerics.scipy.special": """
-        beta betainc betaln digamma entr erf erfc erfinv expit factorial gamma gammainc gammaincc gammaln gammasgn i0 i0e i1 i1e
+        beta betainc betaln digamma entr erf erfc erfcinv erfinv expit factorial gamma gammainc gammaincc gammaln gammasgn i0 i0e i1 i1e
         kl_div log_ndtr log_softmax loggamma logit multigammaln ndtr ndtri polygamma rel_entr softmax xlog1py xlogy""",
 })

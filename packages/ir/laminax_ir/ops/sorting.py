@@ -121,13 +121,14 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
     return sort((keys, values), dimension, is_stable, num_keys=1)
 
 
-def top_k(operand: Any, k: int, *, axis: int = -1) -> Any:
+def top_k(operand: Any, k: int, *, axis: int = -1, is_stable: bool = True) -> Any:
     """The k greatest elements along an axis, in descending order, and where they were.
 
     Args:
       operand: an array, not complex.
       k: how many, at most the size of the axis.
       axis: the axis; a negative one counts from the end.
+      is_stable: whether equal elements keep their order, which they do in either case.
 
     Returns:
       [values, indices]: of the operand's shape with size k along the axis; the values have its dtype, the indices
@@ -136,6 +137,7 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> Any:
     Raises:
       ValueError: if k or the axis is out of range, or the operand is complex.
     """
+    del is_stable
     values, indices = state.trace.process(top_k_p, (operand,), {
         "k": as_int("top_k", "k", k), "axis": _axis_of("top_k", operand, axis)})
     return [values, indices]

@@ -107,6 +107,10 @@ class Option(Ambient):
     environment_variable: str
     value_type: ValueType
 
+    @property
+    def __name__(self) -> str:
+        return self.name
+
     def __call__(self, new_val: Any = UNSET) -> Override:
         """Returns a context manager, also usable as a decorator, that overrides the option in this thread.
 

@@ -6,13 +6,15 @@ import operator
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from laminax_ir.ops.elementwise import rsqrt
 from laminax_ir.options import config
 from laminax_ir.tracing.user_warnings import warn_at_user
 from laminax_ir.types import dtypes
 from laminax_transforms import custom_jvp, stop_gradient
 
-from laminax._src.numerics.floor import fused
+from laminax._src.numerics.floor import fused, split_result
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import concrete_int, inexact, user_dtype
 from laminax._src.numerics.numpy.logarithmic_sums import logsumexp
@@ -118,7 +120,7 @@ def standardize(x, axis: int | tuple[int, ...] | None = -1, mean=None, variance=
     return jnp.subtract(x, mean) * rsqrt(jnp.asarray(variance + epsilon))
 
 
-def one_hot(x, num_classes: int, *, dtype: Any = None, axis: int = -1):
+def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1, out_sharding: Any = None) -> Any:
     """One-hot codes of integers.
 
     Args:
@@ -126,7 +128,10 @@ def one_hot(x, num_classes: int, *, dtype: Any = None, axis: int = -1):
       num_classes: the size of the new axis.
       dtype: of the result; float by default.
       axis: where the new axis is put.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
     """
+    if out_sharding is not None:
+        return split_result("one_hot", out_sharding, lambda: one_hot(x, num_classes, dtype=dtype, axis=axis))
     num_classes = concrete_int("one_hot", "the number in jax.nn.one_hot argument `num_classes`", num_classes)
     x = x if hasattr(x, "dtype") else jnp.asarray(x)
     if not dtypes.issubdtype(x.dtype, dtypes.integer):
@@ -142,6 +147,8 @@ def _one_hot(x, *, num_classes, dtype, axis):
     if not -ndim <= axis < ndim:
         raise ValueError(f"one_hot: axis {axis} is out of range for a result with {ndim} axes")
     axis %= ndim
+    if dtypes.issubdtype(x.dtype, dtypes.integer) and num_classes - 1 > dtypes.iinfo(x.dtype).max:
+        x = x.astype(np.int32)  # all the classes' numbers in the dtype would not differ
     classes = jnp.arange(num_classes, dtype=x.dtype).reshape([num_classes if i == axis else 1 for i in range(ndim)])
     return jnp.asarray(jnp.expand_dims(x, axis) == classes, dtype=dtype)
 

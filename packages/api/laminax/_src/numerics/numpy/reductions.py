@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
@@ -84,6 +85,34 @@ max.__doc__ = DOC.format(text="Maximum over axes; NaN if one is there", dtype=""
 min.__doc__ = DOC.format(text="Minimum over axes; NaN if one is there", dtype="", more=INITIAL_DOC, raises=_EXTREME_RAISES)
 amax = alias(max, "amax")
 amin = alias(min, "amin")
+
+
+def minmax(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None) -> tuple[Any, Any]:
+    """Minimum and maximum over axes; NaN if one is there.
+
+    Args:
+      a: an array or scalar.
+      axis: the axis or axes; None is all.
+      out: must be None.
+      keepdims: whether the reduced axes stay, with size 1.
+      initial: the value for an empty reduction, which counts as one more element, or a pair of those of the minimum and of the maximum.
+      where: a bool array that broadcasts to a: the elements that count; initial must be given with it.
+
+    Returns:
+      (minimum, maximum), of a's dtype.
+
+    Raises:
+      ValueError: if the array is empty along an axis, or where is given, and initial is not; or initial is a tuple of another length.
+
+    Example:
+      >>> minmax(numpy.array([[2, 5], [3, -7]]), axis=0)
+      (Array([ 2, -7], dtype=int32), Array([3, 5], dtype=int32))
+    """
+    refuse_out("minmax", out)
+    if isinstance(initial, tuple) and len(initial) != 2:
+        raise ValueError(f"minmax: initial must be a scalar or a pair of them, for the minimum and the maximum; got {initial!r}")
+    lowest, greatest = initial if isinstance(initial, tuple) else (initial, initial)
+    return min(a, axis, None, keepdims, lowest, where), max(a, axis, None, keepdims, greatest, where)
 
 
 def _extreme(name, a, axis, keepdims, initial, where, reduce, combine):

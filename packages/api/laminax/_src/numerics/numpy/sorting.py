@@ -41,7 +41,7 @@ from laminax._src.numerics.numpy.arguments import (
 from laminax._src.numerics.numpy.conditions import _where, truth_of
 from laminax._src.numerics.numpy.joining import stack, unstack
 from laminax._src.numerics.numpy.reshaping import ravel
-from laminax._src.numerics.numpy.taking import _take, take
+from laminax._src.numerics.numpy.taking import _take, take, take_along_axis
 
 _INT32 = np.dtype(np.int32)
 
@@ -116,22 +116,71 @@ def _argsort(a, axis, stable, descending, dtype):
     return shape_ops.rev(order, (axis,))
 
 
-def lexsort(keys: Any, axis: int = -1):
+def top_k(a: Any, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True) -> tuple[Any, Any]:
+    """The k greatest or least elements along an axis, and where they were.
+
+    Args:
+      a: an array, not complex.
+      k: how many, at most the size of the axis.
+      axis: the axis; a negative one counts from the end.
+      mode: "largest" or "smallest". NaN are greater than all numbers.
+      sorted: without effect; the elements are in descending order, or in ascending order for "smallest".
+
+    Returns:
+      (values, indices): of a's shape with size k along the axis; of equal elements the earlier one comes first.
+
+    Raises:
+      ValueError: if k, the axis or the mode is none of these, or a is complex.
+
+    Example:
+      >>> top_k(numpy.array([1, 5, 3]), 2)
+      (Array([5, 3], dtype=int32), Array([1, 2], dtype=int32))
+    """
+    del sorted
+    if mode not in ("largest", "smallest"):
+        raise ValueError(f"top_k: mode must be 'largest' or 'smallest', got {mode!r}")
+    a = ensure_array("top_k", a)
+    axis, k = one_axis("top_k", axis, len(shape_of(a))), operator.index(k)
+    if is_kind(a, dtypes.complexfloating):
+        raise ValueError(f"top_k: complex numbers have no greatest ones, got {get_aval(a).str_short()}")
+    if not 0 <= k <= shape_of(a)[axis]:
+        raise ValueError(f"top_k: k must be from 0 to the size of the axis, got k={k} for axis {axis} of {get_aval(a).str_short()}")
+    return tuple(_top_k(a, k=k, axis=axis, mode=mode))
+
+
+@fused(static_argnames=("k", "axis", "mode"))
+def _top_k(a, k, axis, mode):
+    a = as_array(a)
+    if mode == "largest":
+        return sorting_ops.top_k(a, k, axis=axis)
+    ascending = sorting_ops.sort((a, shape_ops.broadcasted_iota(np.int32, a.shape, axis)), axis, True, num_keys=1)
+    return [slicing_ops.slice_in_dim(x, 0, k, axis=axis) for x in ascending]
+
+
+def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16):
     """The indices that sort by several keys, of which the last is the first to decide.
 
     Args:
       keys: a sequence of arrays of one shape, or an array whose first axis numbers them.
       axis: the axis to sort along.
+      batch_size: how many keys are compared in one sort: more keys are sorted by in turns, the least significant ones first, so that
+        compile time does not grow with their number.
+
+    Raises:
+      TypeError: if there are no keys.
+      ValueError: if their shapes differ, or the batch size is not positive.
     """
+    if (batch_size := operator.index(batch_size)) < 1:
+        raise ValueError(f"lexsort: batch_size must be positive, got {batch_size}")
     if not isinstance(keys, (list, tuple)):
         keys = unstack(keys)
     if not len(keys):
         raise TypeError("lexsort: need sequence of keys with len > 0")
-    return _lexsort(list(ensure_arrays("lexsort", *keys)), axis=axis)
+    return _lexsort(list(ensure_arrays("lexsort", *keys)), axis=axis, batch_size=batch_size)
 
 
-@fused(static_argnames=("axis",))
-def _lexsort(keys, axis):
+@fused(static_argnames=("axis", "batch_size"))
+def _lexsort(keys, axis, batch_size):
     shape = shape_of(keys[0])
     if any(shape_of(k) != shape for k in keys):
         raise ValueError(f"lexsort: all keys need to be the same shape, got {', '.join(str(shape_of(k)) for k in keys)}")
@@ -140,7 +189,12 @@ def _lexsort(keys, axis):
         return shape_ops.full((), 0, dtype)
     axis = one_axis("lexsort", axis, len(shape))
     places = shape_ops.broadcasted_iota(dtype, shape, axis)
-    return sorting_ops.sort((*reversed(keys), places), axis, True, num_keys=len(keys))[-1]
+    for start in range(0, len(keys), batch_size):  # each sort is stable, and keeps the order by the keys before among equal elements
+        batch = keys[start:start + batch_size]
+        if start:
+            batch = [take_along_axis(key, places, axis, "promise_in_bounds") for key in batch]
+        places = sorting_ops.sort((*reversed(batch), places), axis, True, num_keys=len(batch))[-1]
+    return places
 
 
 def sort_complex(a):

@@ -314,6 +314,18 @@ def ndtr(x):
     return _ndtr(strong(_checked_float("ndtr", x)))
 
 
+@fused
+def erfcinv(y):
+    """Inverse of the complementary error function, elementwise, for y from 0 to 2; infinite at the ends, NaN outside.
+
+    It keeps its digits where y is small, and `erfinv(1 - y)` has none.
+
+    Raises:
+      TypeError: if y is not float32 or float64.
+    """
+    return -math.sqrt(0.5) * _ndtri(0.5 * _checked_float("erfcinv", y))  # erfc(x) = 2 ndtr(-sqrt(2) x)
+
+
 def _ndtr(x):
     return 0.5 * special.erfc(x * -math.sqrt(0.5))
 
