@@ -47,7 +47,7 @@ def test_any_private_module_may_be_imported_first():
     """Importing one puts the layers together."""
     assert run_python("""
         from laminax._src.numerics.numpy.reductions import sum
-        print(float(sum([x for x in [1.0]][0])), float((sum(2.0) + 1).mean()))""") == "1.0 3.0"
+        print(float((sum(2.0) + 1).mean()))  # the operator and the method come with it""") == "3.0"
 
 
 def test_using_jit_loads_no_rules_and_starts_no_client():
