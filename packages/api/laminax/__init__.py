@@ -7,6 +7,7 @@ creates no client and starts no threads.
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import laminax_runtime as _runtime  # noqa: F401  (refuses to live beside jax, before anything is loaded)
 
@@ -64,7 +65,7 @@ _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names
 __all__ = ["__version__", "__version_info__", *sorted(_SUBMODULES), *_MODULE_OF]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name in _SUBMODULES or name == "_src":  # libraries reach modules of `jax._src` without importing them
         return importlib.import_module(f"{__name__}.{name}")
     if (module := _MODULE_OF.get(name)) is None:

@@ -5,6 +5,8 @@ Loads neither jaxlib nor NumPy's relatives, so that platforms and device counts 
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.options.config import (
     check,
     check_leaks,
@@ -42,7 +44,7 @@ enable_checks = check
 _ONE_VALUE = ("allow_f16_reductions", "auto_pcast", "remove_size_one_mesh_axis_from_type")
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """Options that have one value only, which are loaded when a program names them."""
     if name in _ONE_VALUE:
         return find(name)

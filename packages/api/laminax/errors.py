@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> type:
     if name in _FROM_JAXLIB:
         from laminax_runtime.base import errors
         return getattr(errors, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 _MODULE_OF = {"io_callback": "laminax_ir.ops.callbacks", "primal_tangent_dtype": "laminax._src.names.refused", "cur_qdd": "laminax._src.names.hijax"}
 
@@ -15,7 +16,7 @@ _SUBMODULES = frozenset((
 __all__ = sorted([*_MODULE_OF, *_SUBMODULES])  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if (module := _MODULE_OF.get(name)) is None:

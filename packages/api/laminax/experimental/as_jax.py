@@ -12,9 +12,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 import laminax
 from laminax._src import PRIVATE_MODULES
@@ -26,7 +28,7 @@ class _StandIn(MetaPathFinder, Loader):
     def __init__(self) -> None:
         self._specs: dict[str, ModuleSpec | None] = {}
 
-    def find_spec(self, fullname: str, path=None, target=None) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
         if not fullname.startswith("jax."):
             return None
         own = _own_name(fullname)

@@ -23,6 +23,7 @@ own operations have, under `laminax_ir`, `laminax_transforms` and `laminax_lower
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.reference.evaluate import reference_rule
@@ -47,7 +48,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name not in _SUBMODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return importlib.import_module(f"{__name__}.{name}")

@@ -8,6 +8,7 @@ Primitives (`sin_p`, `scan_p`, ...) are found here under their own names too.
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 _NAMES = {
     "laminax_ir.types.accuracy": "AccuracyMode Tolerance",
@@ -71,7 +72,7 @@ _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names
 __all__ = sorted([*_MODULE_OF, "linalg"])  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name == "linalg":
         return importlib.import_module(f"{__name__}.linalg")
     module = _MODULE_OF.get(name)

@@ -6,6 +6,7 @@ A table of contents; `laminax.numpy.linalg` has the NumPy-like functions on top.
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 _NAMES = {
     "laminax_ir.ops.linalg": """
@@ -20,7 +21,7 @@ _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names
 __all__ = sorted(_MODULE_OF)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     modules = [_MODULE_OF[name]] if name in _MODULE_OF else _NAMES if name.endswith("_p") else []
     for module in map(importlib.import_module, modules):
         if hasattr(module, name):

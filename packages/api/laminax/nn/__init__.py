@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 _MODULE_OF = {
     **dict.fromkeys((
@@ -19,7 +20,7 @@ _MODULE_OF = {
 __all__ = ["initializers", *_MODULE_OF]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name == "initializers":
         return importlib.import_module(f"{__name__}.initializers")
     if (module := _MODULE_OF.get(name)) is None:

@@ -7,6 +7,7 @@ taken as they are.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import Any, Callable, Iterable
 
 from laminax_ir.types.arguments import function_name
@@ -77,14 +78,14 @@ def string_tuple(value: Any, name: str) -> tuple[str, ...]:
     return values
 
 
-def _check_nums(fun, nums, count: int, has_varargs: bool, what: str) -> None:
+def _check_nums(fun: Callable, nums: tuple[int, ...], count: int, has_varargs: bool, what: str) -> None:
     for i in nums:
         if not has_varargs and not -count <= i < count:
             raise ValueError(f"jitted function has {what}_argnums={nums}, but {function_name(fun)} only accepts {count} positional "
                              f"arguments")
 
 
-def _check_names(fun, names, parameters, what: str) -> None:
+def _check_names(fun: Callable, names: tuple[str, ...], parameters: Sequence[Any], what: str) -> None:
     accepted = [p.name for p in parameters if p.kind in _NAMED]
     takes_any = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
     by_position = [p.name for p in parameters if p.kind not in _NAMED and p.kind is not inspect.Parameter.VAR_KEYWORD]

@@ -31,7 +31,7 @@ class phase:
 
     __slots__ = ("_verb", "_title", "_avals", "_start")
 
-    def __init__(self, verb: str, title: str, avals: Sequence[ShapedArray]):
+    def __init__(self, verb: str, title: str, avals: Sequence[ShapedArray]) -> None:
         self._verb = verb
         self._title = title
         self._avals = avals
@@ -41,7 +41,7 @@ class phase:
             _log("Compiling %s for arguments (%s).", self._title, _Listed(self._avals))
         self._start = time.perf_counter()
 
-    def __exit__(self, error_type, error, traceback) -> None:
+    def __exit__(self, error_type: Any, error: Any, traceback: Any) -> None:
         if error_type is not None:
             return
         seconds = time.perf_counter() - self._start
@@ -66,7 +66,7 @@ class _Listed:
 
     __slots__ = ("_avals",)
 
-    def __init__(self, avals: Sequence[ShapedArray]):
+    def __init__(self, avals: Sequence[ShapedArray]) -> None:
         self._avals = avals
 
     def __str__(self) -> str:

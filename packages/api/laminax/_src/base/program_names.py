@@ -22,7 +22,8 @@ class ProgramName(str):
       result_paths: those of its results.
     """
 
-    def __new__(cls, traced_for: str, func_name: str, fun: Callable, in_tree: PyTreeDef, static_positions: tuple[int, ...], out_tree: Any):
+    def __new__(cls, traced_for: str, func_name: str, fun: Callable, in_tree: PyTreeDef, static_positions: tuple[int, ...],
+                out_tree: Any) -> Any:
         self = super().__new__(cls, f"{traced_for}({func_name})")
         self.traced_for = traced_for
         self.func_name = func_name

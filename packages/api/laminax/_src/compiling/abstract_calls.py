@@ -43,7 +43,7 @@ def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
 
     @api_boundary
     @wraps(fun)
-    def make(*args, **kwargs) -> Any:
+    def make(*args: Any, **kwargs: Any) -> Any:
         call = Call(args, kwargs, argnums, ())
         call.leaves = [as_abstract(x) for x in call.leaves]
         check_hashable("make_jaxpr", "a name in axis_env", *(name for name, _ in axis_env or ()))
@@ -82,7 +82,7 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
     call = Call(args, kwargs, (), ())
     call.leaves = [as_abstract(x) for x in call.leaves]
 
-    def with_values(*args, **kwargs):  # a result may be a struct already
+    def with_values(*args: Any, **kwargs: Any) -> Any:  # a result may be a struct already
         return tree_map(lambda x: state.trace.new_input(ShapedArray(x.shape, x.dtype, x.weak_type)) if isinstance(x, ShapeDtypeStruct) else x, fun(*args, **kwargs))
 
     traced = trace_call(wraps(fun, updated=())(with_values), call, argument_avals("eval_shape", fun, call), "eval_shape")

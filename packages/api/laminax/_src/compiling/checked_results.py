@@ -7,7 +7,7 @@ a jitted function. For a jitted function the program is then run again operation
 from __future__ import annotations
 
 from itertools import count
-from typing import Any, Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -24,6 +24,11 @@ from laminax_ir.types import dtypes
 
 from laminax._src.compiling.executables import Program, where_to_run
 from laminax._src.compiling.regions import compile_program
+
+if TYPE_CHECKING:
+    from laminax_ir.programs.jaxpr import Var
+    from laminax_ir.types.annotations import Array
+    from laminax_runtime.arrays.arrays import Array
 
 
 def is_checking() -> bool:
@@ -83,7 +88,7 @@ def _run_checked(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], name:
     """Runs a program operation by operation, through its calls, and raises at the first faulty result."""
     env: dict[Any, Any] = {**dict(zip(jaxpr.constvars, consts)), **dict(zip(jaxpr.invars, args))}
 
-    def value(atom):
+    def value(atom: Literal | Var) -> Any:
         return atom.val if type(atom) is Literal else env[atom]
 
     for eqn in jaxpr.eqns:
@@ -137,13 +142,14 @@ def _compiled(closed: ClosedJaxpr) -> Callable[..., Sequence[Any]]:
     return run
 
 
-def _cond_runs(operands, *, branches, **_params) -> _BodyRuns:
+def _cond_runs(operands: Sequence[Array | float], *, branches: tuple[ClosedJaxpr, ...], **_params: Any) -> _BodyRuns:
     index = min(max(int(operands[0]), 0), len(branches) - 1)
     closed, args = branches[index], operands[1:]
     yield f"branch {index} of cond", closed, args, _compiled(closed)(*args)
 
 
-def _while_runs(operands, *, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts) -> _BodyRuns:
+def _while_runs(operands: Sequence[Array | float], *, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int,
+                body_nconsts: int) -> _BodyRuns:
     cond_consts, carry = operands[:cond_nconsts], operands[cond_nconsts + body_nconsts:]
     body_consts = operands[cond_nconsts:cond_nconsts + body_nconsts]
     goes_on, body = _compiled(cond_jaxpr), _compiled(body_jaxpr)
@@ -155,7 +161,8 @@ def _while_runs(operands, *, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts)
         yield f"iteration {i} of while", body_jaxpr, args, carry
 
 
-def _scan_runs(operands, *, jaxpr, length, reverse, num_consts, num_carry, **_params) -> _BodyRuns:
+def _scan_runs(operands: Sequence[Array | float], *, jaxpr: ClosedJaxpr, length: Any, reverse: Any, num_consts: int, num_carry: int,
+               **_params: Any) -> _BodyRuns:
     consts, carry = operands[:num_consts], operands[num_consts:num_consts + num_carry]
     xs, body = operands[num_consts + num_carry:], _compiled(jaxpr)
     for i in reversed(range(length)) if reverse else range(length):

@@ -7,7 +7,7 @@ Operators on arrays go one step further: promotion and operation together are on
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -34,13 +34,17 @@ from laminax._src.compiling.recent_programs import Owner, recent_programs
 from laminax._src.compiling.regions import compile_program
 from laminax._src.placement.partitioning import committed_sharding, names_shardings, place
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array
+    from laminax_runtime.arrays.arrays import Array
+
 _LEAF = tree_structure(0)
 _LIMIT = 8192
 _functions: dict[Any, Callable] = {}
 evaluators: dict[str, Callable[[Primitive, Sequence[Any], dict[str, Any]], Any]] = {}  # of families whose operations are no programs
 
 
-def evaluate(primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+def evaluate(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     """Computes one operation: what the evaluating trace calls."""
     key = (primitive, *params.items()) if params else primitive
     function = _functions.get(key)
@@ -55,7 +59,7 @@ def evaluate(primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
 _RUN_ON_HOST = frozenset((Trait.CALLS_PYTHON, Trait.NAMES_AXES))  # a Python function, or communication of one device with itself
 
 
-def _operation(primitive, params: dict[str, Any]) -> Callable:
+def _operation(primitive: Any, params: dict[str, Any]) -> Callable:
     if primitive.impl is not None:
         return partial(_run_impl, primitive, params)
     if not primitive.has_shape_rule:
@@ -71,12 +75,12 @@ def _operation(primitive, params: dict[str, Any]) -> Callable:
     return compiled_function(lambda *xs: [primitive.bind(*xs, **params)], primitive.name)
 
 
-def _run_impl(primitive, params: dict[str, Any], *operands: Any) -> Any:
+def _run_impl(primitive: Any, params: dict[str, Any], *operands: Any) -> Any:
     check_no_tracers(operands)
     return primitive.impl(*operands, **params)
 
 
-def _run_on_host(primitive, params: dict[str, Any], *operands: Any) -> Any:
+def _run_on_host(primitive: Primitive, params: dict[str, Any], *operands: Any) -> Any:
     from laminax_ir.reference.evaluate import evaluate_primitive
     check_no_tracers(operands)
     result = evaluate_primitive(primitive, operands, params)
@@ -105,7 +109,7 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
     owner = Owner(programs, lambda: function._clear_cache())
 
     @api_boundary
-    def miss(*args):
+    def miss(*args: Any) -> Any:
         mesh = runtime.current_mesh()
         where = execution_device(args, mesh=mesh)
         if where is None:  # spread over a mesh
@@ -170,7 +174,7 @@ def _unary_operator(general: Callable, name: str) -> Callable:
     compiled = compiled_function(lambda x: [general(x)], name)
     current, bottom, threads = state, eval_trace, tracing_threads
 
-    def method(self):
+    def method(self: Array) -> Any:
         try:
             return compiled(self) if not threads or current.trace is bottom else general(self)
         except Exception as error:
@@ -185,7 +189,7 @@ def _operator(function: Callable, name: str, general: Callable, operands: frozen
     compiled = _compiled_pair(function, name) if name.endswith("divmod") else compiled_function(lambda x, y: [function(x, y)], name)
     current, bottom, threads = state, eval_trace, tracing_threads
 
-    def method(self, other):
+    def method(self: Array, other: Any) -> Any:
         try:
             if type(other) in operands and (not threads or current.trace is bottom):
                 return compiled(self, other)

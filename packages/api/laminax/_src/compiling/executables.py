@@ -39,14 +39,14 @@ class Program:
     __slots__ = ("executable", "const_args", "out_avals", "is_wrapping", "effects")
 
     def __init__(self, executable: runtime.Executable | runtime.ExecutableSequence, const_args: list[Any], out_avals: Sequence[ShapedArray],
-                 is_wrapping: bool, effects: frozenset):
+                 is_wrapping: bool, effects: frozenset) -> None:
         self.executable = executable
         self.const_args = const_args
         self.out_avals = out_avals
         self.is_wrapping = is_wrapping
         self.effects = effects
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return Program, tuple(getattr(self, name) for name in self.__slots__)
 
     def run(self, args: Sequence[Any]) -> list[Any]:
@@ -120,7 +120,8 @@ def overflow_error(error: OverflowError, title: str, args: Sequence[Any], namer:
     return error
 
 
-def note_repeated_arguments(error: Exception, title: str, args: Sequence[Any], donated: Sequence[bool], namer: Callable[[int], str]) -> None:
+def note_repeated_arguments(error: Exception, title: str, args: Sequence[Any], donated: Sequence[bool],
+                            namer: Callable[[int], str]) -> None:
     """Adds to an error of XLA, which refuses a donated buffer that is used twice in one call, which arguments are the same array."""
     by_array: dict[int, list[int]] = {}
     for i, x in enumerate(args):

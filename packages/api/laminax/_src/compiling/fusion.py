@@ -33,7 +33,7 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
     positional = code.co_varnames[:code.co_argcount]
     current, bottom, threads = state, eval_trace, tracing_threads
 
-    def first_call(*args, **kwargs) -> Any:
+    def first_call(*args: Any, **kwargs: Any) -> Any:
         nonlocal compiled
         compiled = jitted = jit(fun, static_argnames=tuple(static_argnames))  # with `disable_jit` it calls `fun`
         jitted._laminax_jit.owner = Owner(jitted._laminax_jit.entries, jitted._clear_cache)
@@ -42,7 +42,7 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
     compiled: Callable = first_call
 
     @wraps(fun)
-    def call(*args, **kwargs) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
         try:
             if threads and (trace := current.trace) is not bottom:
                 return staged(trace, args, kwargs)

@@ -50,6 +50,7 @@ from laminax._src.placement.sharding_arguments import UNSPECIFIED, ShardingTree,
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
+    from laminax_runtime.running.dispatch import FastpathData
 
 
 @dataclass(frozen=True)
@@ -146,10 +147,10 @@ def _jitted(name: str, given: _Given, fun: Callable) -> Any:
     return wrapped
 
 
-def pjit(fun: Callable, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UNSPECIFIED, static_argnums: int | Sequence[int] | None = None,
-         static_argnames: str | Iterable[str] | None = None, donate_argnums: int | Sequence[int] | None = None,
-         donate_argnames: str | Iterable[str] | None = None, keep_unused: bool = False, device: Any = None, backend: str | None = None,
-         inline: bool = False, compiler_options: Mapping[str, Any] | None = None) -> Any:
+def pjit(fun: Callable, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UNSPECIFIED,
+         static_argnums: int | Sequence[int] | None = None, static_argnames: str | Iterable[str] | None = None,
+         donate_argnums: int | Sequence[int] | None = None, donate_argnames: str | Iterable[str] | None = None, keep_unused: bool = False,
+         device: Any = None, backend: str | None = None, inline: bool = False, compiler_options: Mapping[str, Any] | None = None) -> Any:
     """`jit`, which has the documentation, on the mesh that is entered with `with mesh:`.
 
     Args:
@@ -218,7 +219,7 @@ _PROGRAM_KEY = ("the device", "the donated arguments", "keep_unused", "whether a
 class JitFunction:
     """The Python half of a jitted function."""
 
-    def __init__(self, fun: Callable, options: JitOptions):
+    def __init__(self, fun: Callable, options: JitOptions) -> None:
         self.fun = fun
         self.options = options
         self.name = function_name(fun)
@@ -239,7 +240,7 @@ class JitFunction:
         avals = argument_avals("jit", self.fun, call)
         return call, avals, trace_cache.lookup(self.fun, call, avals, "jit", self.entries)
 
-    def miss(self, *args, **kwargs):
+    def miss(self, *args: Any, **kwargs: Any) -> tuple[Any, FastpathData | None, bool]:
         """Answers a call that C++ has no entry for: (result, fast-path data or None, False)."""
         try:
             call, avals, traced = self.traced(args, kwargs)
@@ -397,7 +398,7 @@ def clear_caches() -> None:
 
 
 @api_boundary
-def _trace(self, *args, **kwargs) -> Traced:
+def _trace(self: Any, *args: Any, **kwargs: Any) -> Traced:
     """Traces the function for arguments (arrays, or anything with shape and dtype) without running it."""
     jit_function: JitFunction = self._laminax_jit
     call, avals, traced = jit_function.traced(args, kwargs, as_abstract)
@@ -405,18 +406,18 @@ def _trace(self, *args, **kwargs) -> Traced:
 
 
 @api_boundary
-def _lower(self, *args, **kwargs) -> Lowered:
+def _lower(self: Callable, *args: Any, **kwargs: Any) -> Lowered:
     """Traces and lowers the function for arguments (arrays, or anything with shape and dtype) without running it."""
     return _trace(self, *args, **kwargs).lower()
 
 
 @api_boundary
-def _eval_shape(self, *args, **kwargs) -> Any:
+def _eval_shape(self: Callable, *args: float, **kwargs: Any) -> Any:
     """Shapes and dtypes of the result, without computing it."""
     return _trace(self, *args, **kwargs).out_info
 
 
-def _clear_cache(self) -> None:
+def _clear_cache(self: Any) -> None:
     """Forgets what was traced and compiled for this function."""
     self._laminax_jit.entries.clear()
     self._clear_cache()

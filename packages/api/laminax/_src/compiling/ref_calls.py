@@ -29,7 +29,7 @@ class PureCall(Call):
 
     __slots__ = ("donated",)
 
-    def __init__(self, call: Call, leaves: Sequence[Any], donated: tuple[bool, ...]):
+    def __init__(self, call: Call, leaves: Sequence[Any], donated: tuple[bool, ...]) -> None:
         self.leaves = list(leaves)
         self.donated = donated
         self.in_tree, self.static_args, self.static_kwargs, self.count = call.in_tree, call.static_args, call.static_kwargs, call.count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from laminax_ir.options import config
 from laminax_ir.options.ambient import Override
@@ -12,6 +12,9 @@ from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types.arguments import check_callable
 
 from laminax._src.compiling.tracing import function_name
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 def disable_jit(disable: bool = True) -> Override:
@@ -53,7 +56,7 @@ def named_call(fun: Callable, *, name: str | None = None) -> Callable:
 
     @api_boundary
     @wraps(fun)
-    def call(*args, **kwargs):
+    def call(*args: ArrayLike, **kwargs: Any) -> Array:
         with name_scope(name):
             return fun(*args, **kwargs)
 

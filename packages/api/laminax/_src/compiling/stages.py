@@ -24,6 +24,7 @@ from laminax._src.placement.partitioning import Partitioning, committed_sharding
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
+    from laminax_runtime.running.dispatch import FastpathData
 
 
 def _struct(aval: ShapedArray, sharding: runtime.Sharding | None = None) -> ShapeDtypeStruct:
@@ -53,13 +54,13 @@ class ArgInfo:
 class Wrapped(Protocol):
     """A function that can be traced and lowered ahead of time: what `jit` returns."""
 
-    def __call__(self, *args, **kwargs) -> Any: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
-    def trace(self, *args, **kwargs) -> Traced: ...
+    def trace(self, *args: Any, **kwargs: Any) -> Traced: ...
 
-    def lower(self, *args, **kwargs) -> Lowered: ...
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered: ...
 
-    def eval_shape(self, *args, **kwargs) -> Any: ...
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class _Stage:
     `in_tree` is the arguments' structure as (args, kwargs), `out_info` the shapes and dtypes of the result.
     """
 
-    def __init__(self, signature: Signature):
+    def __init__(self, signature: Signature) -> None:
         self._signature = signature
 
     @property
@@ -121,7 +122,7 @@ def _sharding_of_type(aval: ShapedArray) -> runtime.NamedSharding | None:
 class Traced(_Stage):
     """A function traced for given argument types; `jaxpr` is the program."""
 
-    def __init__(self, jit_function: Any, call: Any, avals: Sequence[ShapedArray], traced: Any):
+    def __init__(self, jit_function: Any, call: Any, avals: Sequence[ShapedArray], traced: Any) -> None:
         out_avals = traced.closed.out_avals
         shardings = [_sharding_of_type(aval) if given is None else given
                      for given, aval in zip(jit_function.result_shardings(traced) or [None] * len(out_avals), out_avals)]
@@ -169,7 +170,7 @@ class Lowered(_Stage):
     """A function lowered to StableHLO for given argument types; compile it with `compile`."""
 
     def __init__(self, stage: Traced, module: LoweredModule, where: runtime.Device | Partitioning, traced: Any, call: Any,
-                 ref_use: RefUse | None):
+                 ref_use: RefUse | None) -> None:
         super().__init__(stage._signature)
         self._jit_function = stage._jit_function
         self._traced = traced
@@ -223,12 +224,12 @@ def _unknown_dialect(method: str, dialect: Any) -> ValueError:
 class Compiled(_Stage):
     """A compiled function; called with arguments of the types it was compiled for, the static ones left out."""
 
-    def __init__(self, signature: Signature, program: Program, ref_use: RefUse | None = None):
+    def __init__(self, signature: Signature, program: Program, ref_use: RefUse | None = None) -> None:
         super().__init__(signature)
         self._program = program
         self._ref_use = ref_use
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type, tuple[Signature, Program]]:
         """Pickled for the same version of jaxlib, on the same kind of machine."""
         signature = self._signature
         if self._ref_use is not None:
@@ -237,7 +238,7 @@ class Compiled(_Stage):
         structs = tuple(ShapeDtypeStruct(s.shape, s.dtype, weak_type=s.weak_type) for s in signature.out_structs)
         return Compiled, (replace(signature, namer=names.__getitem__, out_structs=structs), self._program)
 
-    def __call__(self, *args, **kwargs) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             return self._dispatch(*args, **kwargs)
         except runtime.DeletedArrayError:
@@ -256,7 +257,7 @@ class Compiled(_Stage):
         name, executable = self._signature.name, self._program.executable
         return runtime.make_eager_function(name, self._miss) if len(executable.devices) == 1 else lambda *args, **kwargs: self._run(args, kwargs)[0]
 
-    def _miss(self, *args, **kwargs):
+    def _miss(self, *args: Any, **kwargs: Any) -> tuple[Any, FastpathData | None, bool]:
         outs, flat_outs, leaves = self._run(args, kwargs)
         return outs, None if self._ref_use is not None else self._program.fastpath(self.out_tree, flat_outs, leaves), False
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, Callable, Hashable, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Hashable, NamedTuple, Sequence
 from weakref import WeakKeyDictionary, ref
 
 from laminax_ir.options import ambient, config
@@ -24,6 +24,9 @@ from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax._src.base.leaf_names import argument_names
 from laminax._src.base.phases import check_may_trace, phase
 from laminax._src.base.program_names import ProgramName
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +66,7 @@ class Call:
 
     donated: tuple[bool, ...] = ()  # leaves that are, whatever the function was made with
 
-    def __init__(self, args: tuple, kwargs: dict, static_argnums: Sequence[int], static_argnames: Sequence[str]):
+    def __init__(self, args: tuple, kwargs: dict, static_argnums: Sequence[int], static_argnames: Sequence[str]) -> None:
         self.count = len(args)
         self.static_args = ()
         self.static_kwargs = ()
@@ -102,7 +105,7 @@ class Static:
 
     __slots__ = ("value", "_hash")
 
-    def __init__(self, value: Any):
+    def __init__(self, value: Any) -> None:
         self.value = value
         try:
             self._hash = hash(value)
@@ -112,10 +115,10 @@ class Static:
                              "__eq__ defined, and should be immutable: pass a tuple instead of a list, or make the "
                              "argument dynamic.") from None
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return self._hash
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> Any:
         return type(self.value) is type(other.value) and self.value == other.value
 
 
@@ -156,7 +159,7 @@ def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transfor
     name = function_name(fun)
     trees: list[Any] = []
 
-    def flat_fun(*leaves):
+    def flat_fun(*leaves: ArrayLike) -> list[ArrayLike]:
         result = call.invoke(fun, leaves)
         out, out_tree = flatten(result)
         for leaf in out:
@@ -203,7 +206,7 @@ class _Mapped:
 class TraceCache:
     """Traced functions by function (weakly) and key. Counts hits and misses."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._by_function: WeakKeyDictionary[Callable, Entries] = WeakKeyDictionary()
         self._mapped: WeakKeyDictionary[Callable, dict[Hashable, _Mapped]] = WeakKeyDictionary()
         self._others: list[ref] = []  # the entries of functions that cannot be held weakly or hashed

@@ -46,7 +46,7 @@ class _Attributes(changed_attributes):
 class _FunctionWithAttributes:
     """A function, jitted or not, that is called inside of such a block; so are its methods, as `lower`."""
 
-    def __init__(self, function: Callable, changes: dict[str, Any]):
+    def __init__(self, function: Callable, changes: dict[str, Any]) -> None:
         self._function, self._changes = function, changes
         functools.update_wrapper(self, function)
 

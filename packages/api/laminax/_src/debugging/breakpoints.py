@@ -106,7 +106,7 @@ def _frames(frame: FrameType | None, filter_frames: bool, count: int | None) -> 
 class _AsItWas:
     """A value that is known already; the callback passes it on."""
 
-    def __init__(self, value: Any):
+    def __init__(self, value: Any) -> None:
         self.value = value
 
 
@@ -137,7 +137,8 @@ class _CommandLine(cmd.Cmd):
     prompt = "(jdb) "
     intro = "Entering jdb:"
 
-    def __init__(self, frames: Sequence[_Frame], values: Sequence[Mapping[str, Any]], stdin: IO[str] | None, stdout: IO[str] | None):
+    def __init__(self, frames: Sequence[_Frame], values: Sequence[Mapping[str, Any]], stdin: IO[str] | None,
+                 stdout: IO[str] | None) -> None:
         super().__init__(stdin=stdin, stdout=stdout)
         self.use_rawinput = stdin is None and stdout is None
         self._frames = frames

@@ -7,8 +7,9 @@ through calls, branches and loops, so that what comes out can be compiled, mappe
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 
 import numpy as np
 
@@ -49,6 +50,11 @@ from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_transforms import custom_jvp, custom_vjp, jvp, vjp
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+    from laminax_transforms.differentiation.autodiff import VJPFunction
+
 user_checks: frozenset[ErrorCategory] = frozenset({FailedCheckError})
 nan_checks: frozenset[ErrorCategory] = frozenset({NaNError})
 div_checks: frozenset[ErrorCategory] = frozenset({DivisionByZeroError})
@@ -78,11 +84,11 @@ class Error:
     payloads: tuple[tuple[Any, ...], ...]
     sites: tuple[Site, ...]
 
-    def tree_flatten(self):
+    def tree_flatten(self) -> Any:
         return (self.failed, self.code, self.payloads), self.sites
 
     @classmethod
-    def tree_unflatten(cls, sites, children):
+    def tree_unflatten(cls, sites: Any, children: Any) -> Error:
         return cls(*children, sites)
 
     def get(self) -> str | None:
@@ -177,7 +183,7 @@ def checkify(f: Callable, errors: frozenset[ErrorCategory] = user_checks) -> Cal
         leaves, tree = tree_flatten((args, kwargs))
         trees: list[Any] = []
 
-        def flat(*values):
+        def flat(*values: ArrayLike) -> list[Array]:
             given, named = tree_unflatten(tree, values)
             results, out_tree = tree_flatten(f(*given, **named))
             trees.append(out_tree)
@@ -237,7 +243,7 @@ class _Interpreter:
       payload_avals: for each site the types of what it shows.
     """
 
-    def __init__(self, numbers: dict[tuple[int, ErrorCategory], int], payload_avals: list[list[ShapedArray]]):
+    def __init__(self, numbers: dict[tuple[int, ErrorCategory], int], payload_avals: list[list[ShapedArray]]) -> None:
         self.numbers = numbers
         self.payload_avals = payload_avals
 
@@ -298,24 +304,24 @@ class _Interpreter:
         if not any(eqn_id in inside for eqn_id, _ in self.numbers):
             return list(eqn.primitive.bind(*operands, **eqn.params)), record
 
-        def run(*operands):
+        def run(*operands: float) -> tuple[list[Array], _Record]:
             return self.closed(closed, list(operands), self.no_failure())
 
-        def run_original(*operands):
+        def run_original(*operands: ArrayLike) -> list[Array]:
             return list(eqn.primitive.bind(*operands, **eqn.params))
 
         if eqn.primitive is custom_jvp_call_p:
             checked = custom_jvp(run)
 
             @checked.defjvp
-            def _rule(primals, tangents):
+            def _rule(primals: tuple[Array, ...], tangents: tuple[ArrayLike, ...]) -> tuple[tuple[Any, _Record], tuple[Any, _Record]]:
                 results, tangents = jvp(run_original, primals, tangents)
                 unfailed = self.no_failure()
                 return (results, unfailed), (tangents, tree_map(_no_tangent, unfailed))
         else:
             checked = custom_vjp(run)
 
-            def forward(*operands):
+            def forward(*operands: Array) -> tuple[tuple[Any, _Record], VJPFunction]:
                 results, pullback = vjp(run_original, *operands)
                 return (results, self.no_failure()), pullback
 
@@ -324,12 +330,12 @@ class _Interpreter:
         is_new = inner.failed & ~record.failed
         return results, tree_map(lambda new, old: _chosen(is_new, new, old), inner, record)
 
-    def per_device(self, params, operands, record):
+    def per_device(self, params: dict[str, Any], operands: Any, record: Any) -> Any:
         """Each device keeps a record; that of the first one that has failed counts."""
         closed, unchecked = params["jaxpr"], params.get("unchecked_axes", ())
         fields, tree = tree_flatten(self.no_failure())
 
-        def run(*args):
+        def run(*args: Any) -> Any:
             results, inner = self.closed(closed, list(args), self.no_failure())
             return [*results, *(x[None] for x in tree_flatten(inner)[0])]
 
@@ -345,39 +351,39 @@ class _Interpreter:
         is_new = _element(of_all.failed, first) & ~record.failed
         return list(outs[:count]), tree_map(lambda new, old: _chosen(is_new, _element(new, first), old), of_all, record)
 
-    def branches(self, params, operands, record):
+    def branches(self, params: Any, operands: Sequence[ArrayLike], record: _Record) -> tuple[list[Array], _Record]:
         index, *rest = operands
         functions = [functools.partial(self._branch, b) for b in params["branches"]]
         platforms = params.get("branches_platforms")
         outs = switch(index, functions, record, *rest) if platforms is None else platform_switch(index, functions, (record, *rest), platforms)
         return list(outs[0]), outs[1]
 
-    def _branch(self, closed, record, *args):
+    def _branch(self, closed: ClosedJaxpr, record: _Record, *args: ArrayLike) -> tuple[list[Array], _Record]:
         return self.closed(closed, list(args), record)
 
-    def scan(self, params, operands, record):
+    def scan(self, params: dict[str, Any], operands: Sequence[Any], record: _Record) -> tuple[list[Any], _Record]:
         consts = operands[:params["num_consts"]]
         carry = operands[len(consts):len(consts) + params["num_carry"]]
         xs = operands[len(consts) + len(carry):]
 
-        def body(state, x):
+        def body(state: tuple[Any, ...], x: Sequence[ArrayLike]) -> tuple[tuple[Any, _Record], list[Array]]:
             carry, record = state
             outs, record = self.closed(params["jaxpr"], [*consts, *carry, *x], record)
             return (outs[:len(carry)], record), outs[len(carry):]
         (carry, record), ys = scan(body, (list(carry), record), list(xs), length=params["length"], reverse=params["reverse"])
         return [*carry, *ys], record
 
-    def loop(self, params, operands, record):
+    def loop(self, params: Any, operands: Sequence[ArrayLike], record: _Record) -> tuple[list[Array], _Record]:
         """The condition's checks are made once before the loop, and after each round."""
         num_cond, num_body = params["cond_nconsts"], params["body_nconsts"]
         cond_consts, body_consts = operands[:num_cond], operands[num_cond:num_cond + num_body]
         carry = operands[num_cond + num_body:]
 
-        def go_on(carry, record):
+        def go_on(carry: Sequence[ArrayLike], record: _Record) -> tuple[Array, _Record]:
             (pred,), record = self.closed(params["cond_jaxpr"], [*cond_consts, *carry], record)
             return pred, record
 
-        def body(state):
+        def body(state: tuple[Any, ...]) -> tuple[list[Array], Array, _Record]:
             carry, _, record = state
             carry, record = self.closed(params["body_jaxpr"], [*body_consts, *carry], record)
             return (list(carry), *go_on(carry, record))

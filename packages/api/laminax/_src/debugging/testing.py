@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -16,6 +16,11 @@ from laminax_ir.pytrees.pytree import keystr, tree_leaves, tree_leaves_with_path
 from laminax_ir.types import dtypes
 
 from laminax._src.transforms import jvp, linearize, vjp, vmap
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+    from laminax_transforms.custom.custom_derivatives import custom_jvp
 
 _STEP = 1e-4
 
@@ -52,7 +57,8 @@ def check_grads(f: Callable, args: Sequence[Any], order: int, modes: Sequence[st
     _check_order(f, tuple(args), order, modes, atol, rtol, eps or _STEP, "")
 
 
-def _check_order(f, args, order, modes, atol, rtol, eps, path):
+def _check_order(f: custom_jvp | Callable, args: tuple[Any, ...], order: int, modes: Sequence[str], atol: float | None, rtol: float | None,
+                 eps: float, path: str) -> None:
     for mode, forward, name in (("fwd", jvp, "JVP"), ("lin", _jvp_by_linearize, "LIN")):
         if mode in modes:
             where = f"{path}{name}"
@@ -69,7 +75,7 @@ def _check_order(f, args, order, modes, atol, rtol, eps, path):
             _check_order(lambda *args: vjp(f, *args)[1](cotangent), args, order - 1, modes, atol, rtol, eps, f"{where} of ")
 
 
-def _jvp_by_linearize(f, primals, tangents):
+def _jvp_by_linearize(f: custom_jvp | Callable, primals: tuple[Any, ...], tangents: tuple[ArrayLike, ...]) -> tuple[Any, Array]:
     result, f_jvp = linearize(f, *primals)
     return result, f_jvp(*tangents)
 
@@ -126,7 +132,7 @@ def _random_like(rng: np.random.RandomState, tree: Any) -> Any:
 
     They are the numbers that JAX draws: the default tolerances are tight, and whether a difference keeps to them is chance.
     """
-    def draw(x):
+    def draw(x: Any) -> Array:
         dtype, shape = dtypes.dtype(x), np.shape(x)
         if not dtypes.issubdtype(dtype, dtypes.inexact):
             return np.zeros(shape, dtypes.float0)
@@ -137,15 +143,15 @@ def _random_like(rng: np.random.RandomState, tree: Any) -> Any:
     return tree_map(draw, tree)
 
 
-def _difference(f, args, tangents, eps):
-    def moved(sign):
-        def move(x, t):
+def _difference(f: Callable, args: tuple[ArrayLike, ...], tangents: tuple[ArrayLike, ...], eps: float) -> Any:
+    def moved(sign: int) -> Any:
+        def move(x: ArrayLike, t: ArrayLike) -> Array:
             if dtypes.dtype(t) == dtypes.float0:
                 return x
             return np.asarray(np.asarray(x) + sign * eps * t).astype(dtypes.dtype(x))
         return f(*tree_map(move, args, tangents))
 
-    def slope(high, low):
+    def slope(high: Array, low: Array) -> Array:
         dtype = dtypes.dtype(high)
         if not dtypes.issubdtype(dtype, dtypes.inexact):
             return np.zeros(np.shape(high), dtypes.float0)
@@ -180,7 +186,7 @@ def _assert_close(got: Any, expected: Any, atol: Any, rtol: Any, what: str) -> N
 
 def _tolerance(given: Any, *found: np.dtype) -> float:
     """The one given, of the dtype if there are several, or the default; the larger of the dtypes'."""
-    def of(dtype):
+    def of(dtype: np.dtype) -> float:
         if isinstance(given, dict):
             table = {np.dtype(k): v for k, v in given.items()}
             if dtype in table:
@@ -247,7 +253,7 @@ def assert_max_traces(fun: Callable | None = None, n: int | None = None) -> Call
     count = 0
 
     @functools.wraps(fun)
-    def counted(*args, **kwargs):
+    def counted(*args: ArrayLike, **kwargs: Any) -> Array:
         nonlocal count
         count += 1
         if count > n:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from functools import cached_property
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import laminax_runtime as runtime
 from laminax_ir.ops.exported import StableHLOProgram, call_exported
@@ -34,6 +34,9 @@ from laminax._src.exporting import export_format
 from laminax._src.exporting.export_shardings import Layout, hlo_shardings, layout_of, sharding_from_json, sharding_to_json, shardings_on
 from laminax._src.exporting.symbolic_shapes import argument_name, check_one_scope
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
 # How a module takes its arguments. The numbers are laminax's own.
@@ -47,7 +50,7 @@ maximum_supported_calling_convention_version = 3
 class DisabledSafetyCheck:
     """A check that an export leaves out: `DisabledSafetyCheck.custom_call(name)` or `DisabledSafetyCheck.platform()`."""
 
-    def __init__(self, text: str):
+    def __init__(self, text: str) -> None:
         self._text = text
 
     @classmethod
@@ -64,13 +67,13 @@ class DisabledSafetyCheck:
         """The native function's name, if it is that check."""
         return self._text.partition(":")[2] or None
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> Any:
         return isinstance(other, DisabledSafetyCheck) and self._text == other._text
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self._text)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"DisabledSafetyCheck({self._text})"
 
 
@@ -98,7 +101,7 @@ class Exported:
                  platforms: Sequence[str], disabled_safety_checks: Sequence[DisabledSafetyCheck], layout: Layout,
                  make_vjp: Callable[[], Exported] | None,
                  calling_convention_version: int = maximum_supported_calling_convention_version,
-                 module_kept_var_idx: Sequence[int] | None = None, has_dynamic_shapes: bool = False):
+                 module_kept_var_idx: Sequence[int] | None = None, has_dynamic_shapes: bool = False) -> None:
         self.fun_name = fun_name
         self.in_tree = in_tree
         self.in_avals = tuple(in_avals)
@@ -157,7 +160,7 @@ class Exported:
 
     # Calling
 
-    def call(self, *args, **kwargs) -> Any:
+    def call(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function, on values or inside programs that are traced; reverse-mode derivatives use `vjp()`.
 
         Args:
@@ -208,7 +211,7 @@ class Exported:
                                    has_dynamic_shapes=self._has_dynamic_shapes)
 
         @custom_vjp
-        def flat(*leaves):
+        def flat(*leaves: ArrayLike) -> list[Array]:
             return call_exported(program, *[leaves[i] for i in kept])
 
         # The forward rule calls `flat`, not the program: derivatives of derivatives need its rule again.
@@ -265,7 +268,7 @@ class Exported:
             "out_shardings": [sharding_to_json(sharding) for sharding in self._layout.out_shardings],
             "disabled_safety_checks": [check._text for check in self.disabled_safety_checks], "has_vjp": vjp_order > 0}, parts)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         ins = ", ".join(aval.str_short() for aval in self.in_avals)
         outs = ", ".join(aval.str_short() for aval in self.out_avals)
         return f"Exported(fun_name={self.fun_name!r}, platforms={self.platforms}, ({ins}) -> ({outs}))"
@@ -354,7 +357,7 @@ def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
         if not isinstance(check, DisabledSafetyCheck):
             raise TypeError(f"export: disabled_checks must be DisabledSafetyCheck objects, got {check!r}")
 
-    def do_export(*args, **kwargs) -> Exported:
+    def do_export(*args: Any, **kwargs: Any) -> Exported:
         check_one_scope(getattr(fun_jit, "__name__", "a function"), args, kwargs)
         traced = fun_jit.trace(*args, **kwargs)
         closed = without_refs(traced.jaxpr) if has_refs(traced.jaxpr.effects) else traced.jaxpr
@@ -392,7 +395,7 @@ def _export_vjp(closed: ClosedJaxpr, name: str, platforms: Sequence[str], checks
     """Of the flat function: (*arguments, *cotangents of the results) -> cotangents of the arguments."""
     count = len(closed.in_avals)
 
-    def derivative(*leaves):
+    def derivative(*leaves: ArrayLike) -> list[Array]:
         _, pull_back = vjp(jaxpr_as_fun(closed), *leaves[:count])
         return list(pull_back(list(leaves[count:])))
 

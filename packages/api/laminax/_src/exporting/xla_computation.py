@@ -70,7 +70,7 @@ def xla_computation(fun: Callable, static_argnums: int | Sequence[int] = (),
 
     @api_boundary
     @wraps(fun)
-    def make(*args, **kwargs) -> Any:
+    def make(*args: Any, **kwargs: Any) -> Any:
         call = Call(args, kwargs, static, ())
         call.leaves = [as_abstract(x) for x in call.leaves]
         avals = argument_avals("xla_computation", fun, call)

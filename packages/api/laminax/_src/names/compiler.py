@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> None:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}: laminax compiles in laminax_runtime.compiling.compile, which cannot be "
                          "restricted by replacing functions here. Choose a backend with jit(backend=...) or default_device.")

@@ -33,7 +33,7 @@ class HiPrimitive:
       name: the operation's name.
     """
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         self.name = name
 
     def bind(self, *operands: Any, **params: Any) -> NoReturn:
@@ -64,7 +64,7 @@ class AvalQDD:
       NotImplementedError: always.
     """
 
-    def __init__(self, aval: Any, qdd: Any):
+    def __init__(self, aval: Any, qdd: Any) -> None:
         _refuse("experimental.hijax.AvalQDD", f"Got {aval!r}. References to arrays (new_ref) keep their type.")
 
 
@@ -83,7 +83,7 @@ class aval_method:  # noqa: N801  (a decorator)
       fun: the method.
     """
 
-    def __init__(self, fun: Callable):
+    def __init__(self, fun: Callable) -> None:
         self.fun = fun
 
 
@@ -94,7 +94,7 @@ class aval_property:  # noqa: N801  (a decorator)
       fget: what computes it.
     """
 
-    def __init__(self, fget: Callable):
+    def __init__(self, fget: Callable) -> None:
         self.fget = fget
 
 

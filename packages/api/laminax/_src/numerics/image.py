@@ -7,7 +7,7 @@ so that all pixels count (antialiasing). Pixel i covers the interval from i to i
 from __future__ import annotations
 
 import enum
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from laminax_ir.types.avals import get_aval
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import canonical_axes, ensure_array, inexact, shape_of
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 
 class ResizeMethod(enum.Enum):
@@ -52,17 +56,17 @@ _METHODS = {
 # --- kernels, of the distance in pixels ---
 
 
-def _triangle(x):
+def _triangle(x: ArrayLike) -> Array:
     return jnp.maximum(0, 1 - x)
 
 
 def _lanczos(radius: float) -> Callable:
-    def kernel(x):
+    def kernel(x: ArrayLike) -> Array:
         return jnp.where(x < radius, jnp.sinc(x) * jnp.sinc(x / radius), 0)
     return kernel
 
 
-def _keys_cubic(x):
+def _keys_cubic(x: Any) -> Any:
     """R. Keys, "Cubic Convolution Interpolation for Digital Image Processing", IEEE Trans. ASSP 29 (1981), with a = -1/2."""
     near = ((1.5 * x - 2.5) * x) * x + 1
     far = ((-0.5 * x + 2.5) * x - 4) * x + 2
@@ -86,8 +90,8 @@ def _weights(size: int, new_size: int, scale: Any, translation: Any, kernel: Cal
     return jnp.where((place >= -0.5) & (place <= size - 0.5), weights, 0)
 
 
-def scale_and_translate(image, shape: Sequence[int], spatial_dims: Sequence[int], scale, translation, method: str | ResizeMethod,
-                        antialias: bool = True, precision: Any = Precision.HIGHEST):
+def scale_and_translate(image: ArrayLike, shape: Sequence[int], spatial_dims: Sequence[int], scale: Any, translation: Any,
+                        method: str | ResizeMethod, antialias: bool = True, precision: Any = Precision.HIGHEST) -> Any:
     """An image scaled and shifted along some axes: what is at x goes to x * scale + translation.
 
     Args:
@@ -135,7 +139,8 @@ def _method(method: str | ResizeMethod) -> ResizeMethod:
 
 
 @fused(static_argnames=("shape", "axes", "method", "antialias", "precision"))
-def _scaled(image, scale, translation, shape, axes, method, antialias, precision):
+def _scaled(image: ArrayLike, scale: Any, translation: ArrayLike, shape: tuple[int, ...], axes: tuple[int, ...], method: ResizeMethod,
+            antialias: bool, precision: Precision) -> Array:
     image = jnp.asarray(inexact("resize", image))
     real = dtypes.to_floating_dtype(image.dtype)
     for position, axis in enumerate(axes):
@@ -145,7 +150,8 @@ def _scaled(image, scale, translation, shape, axes, method, antialias, precision
     return image
 
 
-def resize(image, shape: Sequence[int], method: str | ResizeMethod, antialias: bool = True, precision: Any = Precision.HIGHEST):
+def resize(image: ArrayLike, shape: Sequence[int], method: str | ResizeMethod, antialias: bool = True,
+           precision: Any = Precision.HIGHEST) -> Array:
     """An image at another size.
 
     Args:
@@ -180,7 +186,7 @@ def resize(image, shape: Sequence[int], method: str | ResizeMethod, antialias: b
 
 
 @fused(static_argnames=("shape",))
-def _nearest(image, shape):
+def _nearest(image: ArrayLike, shape: tuple[int, ...]) -> Array:
     image = jnp.asarray(image)
     for axis, (old, new) in enumerate(zip(image.shape, shape)):
         if old != new:

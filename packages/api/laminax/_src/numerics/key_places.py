@@ -6,6 +6,7 @@ axes of the words.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import laminax_runtime as runtime
@@ -22,7 +23,7 @@ def member_table() -> dict[str, Any]:
     return table
 
 
-def _of_words(name: str):
+def _of_words(name: str) -> Callable:
     def method(keys: Any) -> Any:
         return getattr(keys.base, name)()
 
@@ -31,7 +32,7 @@ def _of_words(name: str):
     return method
 
 
-def _answer_of_words(name: str):
+def _answer_of_words(name: str) -> Callable:
     return lambda keys: getattr(keys.base, name)
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, Callable, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,10 @@ from laminax_transforms import closure_convert, custom_vjp, vjp, vmap
 
 from laminax._src.numerics.flatten_util import ravel_pytree
 from laminax._src.numerics.numpy import namespace as jnp
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 _NODES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
 _STAGES = (
@@ -70,7 +75,7 @@ def odeint(func: Callable, y0: Any, t: Any, *args: Any, rtol: float = 1.4e-8, at
     leaves, treedef = tree_flatten((args, list(consts)))
     is_real = tuple(dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact) for x in leaves)
 
-    def slope(y, t, reals, rest):
+    def slope(y: Any, t: Any, reals: Any, rest: Any) -> Any:
         reals, rest = iter(reals), iter(rest)
         args, consts = tree_unflatten(treedef, [next(reals if real else rest) for real in is_real])
         result = converted(unravel(y), t, *args, *consts)
@@ -95,27 +100,28 @@ class _Control(NamedTuple):
 
 
 @functools.partial(custom_vjp, nondiff_argnums=(0, 1))
-def _solve(slope, control, y0, ts, reals, rest):
+def _solve(slope: Callable, control: _Control, y0: Any, ts: Any, reals: Sequence[Any], rest: Sequence[Any]) -> Any:
     return _integrate(lambda y, t: slope(y, t, reals, rest), control, y0, ts)
 
 
-def _forward(slope, control, y0, ts, reals, rest):
+def _forward(slope: Callable, control: _Control, y0: Any, ts: Any, reals: Sequence[Any],
+             rest: Sequence[Array]) -> tuple[Any, tuple[Any, Any, Any, Any]]:
     ys = _solve(slope, control, y0, ts, reals, rest)
     return ys, (ys, ts, reals, rest)
 
 
-def _backward(slope, control, residuals, ct):
+def _backward(slope: Callable, control: _Control, residuals: tuple[Any, ...], ct: Any) -> tuple[Any, Any, list[Any], list[Array]]:
     """Backwards in time, with the cotangents of y and of the arguments beside y."""
     ys, ts, reals, rest = residuals
 
-    def between(carry, row):
+    def between(carry: tuple[Any, ...], row: tuple[ArrayLike, ...]) -> tuple[tuple[Array, Array, Any], Array]:
         y_bar, t0_bar, reals_bar = carry
         y, t, earlier, ct_now, ct_before = row
         velocity = slope(y, t, reals, rest)
         t_bar = jnp.sum(velocity * ct_now).real.astype(ts.dtype)
         flat, unravel = ravel_pytree((y, y_bar, t0_bar - t_bar, reals_bar))
 
-        def adjoint(state, minus_t, reals, rest):
+        def adjoint(state: ArrayLike, minus_t: ArrayLike, reals: Sequence[ArrayLike], rest: Sequence[Any]) -> Array:
             y, y_bar, _, _ = unravel(state)
             velocity, pullback = vjp(lambda y, t, reals: slope(y, t, reals, rest), y, -minus_t, reals)
             y_dot, t_dot, reals_dot = pullback(y_bar)
@@ -141,7 +147,7 @@ def _rms(x: Any) -> Any:
     return jnp.sqrt(jnp.mean(jnp.abs(x) ** 2)) if x.size else jnp.zeros((), x.real.dtype)
 
 
-def _first_step(slope, t0, y0, f0, control):
+def _first_step(slope: Callable, t0: Any, y0: Any, f0: Any, control: _Control) -> Any:
     """A guess whose error is about that allowed, by a trial step of Euler's method."""
     scale = control.atol + jnp.abs(y0) * control.rtol
     d0, d1 = _rms(y0 / scale), _rms(f0 / scale)
@@ -153,7 +159,7 @@ def _first_step(slope, t0, y0, f0, control):
     return jnp.minimum(100 * h0, h1)
 
 
-def _step(slope, y, f, t, h):
+def _step(slope: Callable, y: ArrayLike, f: ArrayLike, t: ArrayLike, h: ArrayLike) -> tuple[Array, Array, Array, list[Array]]:
     """The next value and slope, the error's estimate, and the stages' slopes."""
     h = h.astype(y.real.dtype)
     ks = [f]
@@ -164,7 +170,7 @@ def _step(slope, y, f, t, h):
     return last, ks[-1], error, ks
 
 
-def _coefficients(y, new_y, h, ks):
+def _coefficients(y: ArrayLike, new_y: ArrayLike, h: ArrayLike, ks: Sequence[ArrayLike]) -> Array:
     """The dense output: a polynomial of order 4 in the part of the step."""
     h = h.astype(y.real.dtype)
     difference = new_y - y
@@ -174,23 +180,23 @@ def _coefficients(y, new_y, h, ks):
     return jnp.stack([y, difference, r3, r4, r5])
 
 
-def _interpolated(coefficients, part):
+def _interpolated(coefficients: ArrayLike, part: ArrayLike) -> Array:
     y, difference, r3, r4, r5 = coefficients
     part = part.astype(y.real.dtype)
     rest = 1 - part
     return y + part * (difference + rest * (r3 + part * (r4 + rest * r5)))
 
 
-def _integrate(slope, control, y0, ts):
+def _integrate(slope: Callable, control: _Control, y0: Any, ts: Any) -> Any:
     """[n, size], the values at the times."""
     ts = ts.astype(ts.dtype)
 
-    def to_time(carry, target):
-        def is_going(state):
+    def to_time(carry: tuple[ArrayLike, ...], target: ArrayLike) -> tuple[tuple[Array, ...], Array]:
+        def is_going(state: tuple[ArrayLike, ...]) -> Array:
             i, _, _, t, h, _, _ = state
             return (t < target) & (i < control.mxstep) & (h > 0)
 
-        def advance(state):
+        def advance(state: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
             i, y, f, t, h, previous, coefficients = state
             new_y, new_f, error, ks = _step(slope, y, f, t, h)
             scale = control.atol + control.rtol * jnp.maximum(jnp.abs(y), jnp.abs(new_y))

@@ -6,7 +6,7 @@ Each is one scatter into an array of the reduction's neutral value. Numbers outs
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,11 +17,14 @@ from laminax._src.numerics.floor import fused, split_result
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import concrete_numpy, dtype_of, ensure_arrays, shape_of
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 _STATIC = ("kind", "num_segments", "indices_are_sorted", "unique_indices", "bucket_size", "mode")
 
 
-def segment_sum(data, segment_ids, num_segments: int | None = None, indices_are_sorted: bool = False,
-                unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None):
+def segment_sum(data: Any, segment_ids: ArrayLike, num_segments: int | None = None, indices_are_sorted: bool = False,
+                unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None) -> Any:
     """Sums of the rows of an array that have the same segment number.
 
     Args:
@@ -49,25 +52,26 @@ def segment_sum(data, segment_ids, num_segments: int | None = None, indices_are_
     return _segment_reduce("sum", data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)
 
 
-def segment_prod(data, segment_ids, num_segments: int | None = None, indices_are_sorted: bool = False,
-                 unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None):
+def segment_prod(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None, indices_are_sorted: bool = False,
+                 unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None) -> Any:
     """Products of the rows of an array that have the same segment number; see `segment_sum`."""
     return _segment_reduce("prod", data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)
 
 
-def segment_max(data, segment_ids, num_segments: int | None = None, indices_are_sorted: bool = False,
-                unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None):
+def segment_max(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None, indices_are_sorted: bool = False,
+                unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None) -> Any:
     """Maxima of the rows of an array that have the same segment number; see `segment_sum`."""
     return _segment_reduce("max", data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)
 
 
-def segment_min(data, segment_ids, num_segments: int | None = None, indices_are_sorted: bool = False,
-                unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None):
+def segment_min(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None, indices_are_sorted: bool = False,
+                unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None) -> Any:
     """Minima of the rows of an array that have the same segment number; see `segment_sum`."""
     return _segment_reduce("min", data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)
 
 
-def _segment_reduce(kind, data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode, out_sharding):
+def _segment_reduce(kind: str, data: ArrayLike, segment_ids: ArrayLike, num_segments: Any, indices_are_sorted: bool, unique_indices: bool,
+                    bucket_size: int | None, mode: Any, out_sharding: Any) -> Any:
     name = f"segment_{kind}"
     data, segment_ids = ensure_arrays(name, data, segment_ids)
     if out_sharding is not None:
@@ -89,11 +93,12 @@ def _segment_reduce(kind, data, segment_ids, num_segments, indices_are_sorted, u
 
 
 @fused(static_argnames=_STATIC)
-def _reduced(data, segment_ids, kind, num_segments, indices_are_sorted, unique_indices, bucket_size, mode):
+def _reduced(data: ArrayLike, segment_ids: ArrayLike, kind: str, num_segments: int, indices_are_sorted: bool, unique_indices: bool,
+             bucket_size: int | None, mode: Any) -> Array:
     data, segment_ids = jnp.asarray(data), jnp.asarray(segment_ids)
     dtype = dtype_of(data)
     start = jnp.full((num_segments, *shape_of(data)[1:]), _neutral_value(kind, dtype), dtype)
-    def part(rows, ids):
+    def part(rows: ArrayLike, ids: ArrayLike) -> Array:
         target = start.at[ids]
         change = {"sum": target.add, "prod": target.multiply, "max": target.max, "min": target.min}[kind]
         return change(rows, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from laminax._src.base.argument_names import resolve
 from laminax._src.compiling.jit import JitFunction, JitOptions
 from laminax._src.compiling.tracing import Call, argument_avals, function_name, trace_cache, trace_call
 from laminax._src.placement.partitioning import Partitioning
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 def pmap(fun: Callable, axis_name: Hashable = None, *, in_axes: Any = 0, out_axes: Any = 0,
@@ -103,7 +106,8 @@ def _check_axes(name: str, axes: Any) -> None:
 class _Mapping:
     """What a function was mapped with, and how that is done."""
 
-    def __init__(self, fun, axis_name, in_axes, out_axes, static, devices, backend, axis_size):
+    def __init__(self, fun: Any, axis_name: Any, in_axes: int, out_axes: int, static: tuple[Any, ...], devices: Any, backend: str | None,
+                 axis_size: Any) -> None:
         self.fun = fun
         self.axis_name = axis_name
         self.in_axes = in_axes
@@ -116,7 +120,7 @@ class _Mapping:
 
     def function(self) -> Callable:
         """The function of whole arrays, which is then traced like any other."""
-        def mapped(*args, **kwargs):
+        def mapped(*args: Any, **kwargs: Any) -> Any:
             if self.static and max(self.static) >= len(args):
                 count = f"{len(args)} positional argument{'s' * (len(args) != 1)}"
                 raise ValueError(f"{self.title}: pmapped function has static_broadcasted_argnums={self.static} but was called with only {count}. "
@@ -170,7 +174,7 @@ class _Mapping:
                                  f"axis {axis}: it has {aval.ndim} axes. Give in_axes=None for an argument that each device gets whole.")
         return [None if axis is None else axis % aval.ndim for axis, aval in zip(flat, avals)]
 
-    def _size(self, call: Call, avals, axes) -> int:
+    def _size(self, call: Call, avals: Sequence[ShapedArray], axes: Any) -> int:
         sizes = {i: aval.shape[axis] for i, (aval, axis) in enumerate(zip(avals, axes)) if axis is not None}
         if not sizes:
             if not avals:
@@ -187,7 +191,7 @@ class _Mapping:
                                         "Make the sizes equal, or give in_axes=None to an argument that each device gets whole."]))
         return found.pop()
 
-    def _flat_out_axes(self, out_tree: Any, avals) -> list[int | None]:
+    def _flat_out_axes(self, out_tree: Any, avals: Sequence[ShapedArray]) -> list[int | None]:
         try:
             flat = broadcast_over(self.out_axes, out_tree, lambda x: x is None)
         except ValueError as error:
@@ -224,7 +228,7 @@ def _spec(name: Hashable, axis: int | None) -> PartitionSpec:
 
 def _on_blocks(closed: ClosedJaxpr, in_axes: Sequence[int | None], out_axes: Sequence[int | None]) -> ClosedJaxpr:
     """The program on blocks that have the mapped axis, with size 1."""
-    def fun(*blocks):
+    def fun(*blocks: ArrayLike) -> list[Array]:
         slices = [x if axis is None else squeeze(x, (axis,)) for x, axis in zip(blocks, in_axes)]
         results = eval_jaxpr(closed.jaxpr, closed.consts, *slices)
         return [r if axis is None else expand_dims(r, (axis,)) for r, axis in zip(results, out_axes)]
@@ -254,11 +258,11 @@ def _inner_axes(closed: ClosedJaxpr, title: str) -> list[tuple[Hashable, int]]:
 class _PmapFunction(JitFunction):
     """The Python half of a mapped function: jit of the function of whole arrays, on the devices it is mapped over."""
 
-    def __init__(self, mapped: Callable, options: JitOptions, mapping: _Mapping):
+    def __init__(self, mapped: Callable, options: JitOptions, mapping: _Mapping) -> None:
         super().__init__(mapped, options)
         self.entries = trace_cache.entries_of_mapped(mapping.fun, mapping.key)
 
-    def place(self, traced, call: Call, are_types: bool = False) -> Partitioning:
+    def place(self, traced: Any, call: Call, are_types: bool = False) -> Partitioning:
         """Arguments and results are split as the program per device, the only operation, says; wherever they come from."""
         (eqn,) = traced.closed.eqns
         mesh, in_specs = eqn.params["mesh"], eqn.params["in_specs"][-len(call.leaves):]

@@ -89,7 +89,7 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
 
     @api_boundary
     @wraps(f)
-    def mapped(*args, **kwargs):
+    def mapped(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             raise ValueError(f"{title}: keyword arguments are not supported; got {', '.join(kwargs)}. Pass them by position.")
         chosen, names = _mesh_and_axes(title, _with_devices(mesh, args) if isinstance(mesh, AbstractMesh) else mesh, axis_names)
@@ -195,7 +195,7 @@ def _with_whole_arguments(f: Callable, args: tuple, specs: Sequence[PartitionSpe
     leaves, tree = tree_flatten(args, is_leaf=_is_none)
     by_position = {i: leaf for i, (leaf, spec) in enumerate(zip(leaves, specs)) if spec is None}
 
-    def of_parts(*parts):
+    def of_parts(*parts: Any) -> Any:
         remaining = iter(parts)
         return f(*tree_unflatten(tree, [by_position[i] if i in by_position else next(remaining) for i in range(len(leaves))]))
 
@@ -246,7 +246,8 @@ def _check_names(title: str, what: str, specs: Sequence[PartitionSpec], names: t
                              f"are {names}.")
 
 
-def _check_types(title: str, avals: Sequence[ShapedArray], specs: Sequence[PartitionSpec], mesh: Any, names: tuple, namer: Callable[[int], str]) -> None:
+def _check_types(title: str, avals: Sequence[ShapedArray], specs: Sequence[PartitionSpec], mesh: Any, names: tuple,
+                 namer: Callable[[int], str]) -> None:
     """Over a mesh of explicit axes alone, arguments are split already as in_specs say: nothing is moved unless the program says so.
 
     Raises:
@@ -268,7 +269,8 @@ def _check_types(title: str, avals: Sequence[ShapedArray], specs: Sequence[Parti
                              "shard_map.")
 
 
-def _part(title: str, argument: Callable[[], str], aval: ShapedArray, spec: PartitionSpec, mesh: Any, names: tuple, check_vma: bool) -> ShapedArray:
+def _part(title: str, argument: Callable[[], str], aval: ShapedArray, spec: PartitionSpec, mesh: Any, names: tuple,
+          check_vma: bool) -> ShapedArray:
     """The type of a device's part, with the axes along which it varies."""
     try:
         part = local_aval(aval, spec, mesh, names)

@@ -150,7 +150,8 @@ def _typed_shardings(title: str, avals: Sequence[ShapedArray], known: Sequence[r
     return found
 
 
-def _check_agreement(title: str, avals, committed, given, name) -> None:
+def _check_agreement(title: str, avals: Sequence[ShapedArray], committed: Sequence[Any], given: Sequence[Any],
+                     name: Callable | type) -> None:
     """An argument that is committed to a layout must have the one that the caller of jit asked for."""
     for i, (found, wanted) in enumerate(zip(committed, given)):
         if found is None or wanted is None or not runtime.have_same_devices(found, wanted):
@@ -162,7 +163,7 @@ def _check_agreement(title: str, avals, committed, given, name) -> None:
                 "Move it with device_put, or leave its entry of in_shardings out (None).")
 
 
-def _check_fit(title: str, what: str, avals, given, name) -> None:
+def _check_fit(title: str, what: str, avals: Sequence[ShapedArray], given: Sequence[Any], name: Callable | type) -> None:
     for i, (aval, sharding) in enumerate(zip(avals, given)):
         if sharding is not None and (reason := runtime.misfit(sharding, aval.shape, f"{what} with pytree key path {name(i)}")):
             raise ValueError(f"{title}: {name(i)}, {aval.str_short()}, {reason}")
@@ -189,7 +190,8 @@ def _check_memory(title: str, shardings: Sequence[runtime.Sharding]) -> None:
                                       "devices' default memory there, and out_shardings for results.")
 
 
-def _check_memories(title: str, avals: Sequence[ShapedArray], leaves: Sequence[Any], given: Sequence[Any], name: Callable[[int], str]) -> None:
+def _check_memories(title: str, avals: Sequence[ShapedArray], leaves: Sequence[Any], given: Sequence[Any],
+                    name: Callable[[int], str]) -> None:
     """An array must be in the memory that the caller of jit says its argument is in."""
     for i, (x, wanted) in enumerate(zip(leaves, given)):
         found = None if wanted is None else getattr(x, "sharding", None)
@@ -207,7 +209,7 @@ def _other_memory(sharding: runtime.Sharding | None) -> str | None:
     return sharding.memory_kind
 
 
-def _location(eqn) -> str:
+def _location(eqn: Any) -> str:
     where = source.summarize(eqn.source_info)
     return f" at {where}" if where else ""
 

@@ -22,7 +22,7 @@ from laminax._src.placement.layouts import constrain_layout, sharding_of
 
 
 class _Unspecified:
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "UnspecifiedValue"
 
 

@@ -5,7 +5,7 @@ A call is always the operation `jit` in laminax's programs. These two are bound 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops.calls import call_jaxpr as bind_jit
 from laminax_ir.programs.jaxpr import ClosedJaxpr
@@ -15,6 +15,9 @@ from laminax._src.compiling.jit import jit
 from laminax._src.compiling.tracing import function_name
 from laminax._src.names.extend.linear_util import WrappedFun
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 
 class _CallPrimitive(Primitive):
     """A call of a function of arrays that returns a sequence of arrays."""
@@ -23,7 +26,7 @@ class _CallPrimitive(Primitive):
 
     def bind(self, fun: WrappedFun, *operands: Any, name: str | None = None) -> list[Any]:
         """The results of the function, called as a program of its own; `name` is what the call is named."""
-        def call(*operands):
+        def call(*operands: ArrayLike) -> list[Array]:
             return fun.call_wrapped(*operands)
         call.__name__ = name or function_name(fun.f)
         return list(jit(call)(*operands))

@@ -132,7 +132,7 @@ class OpaqueTraceState:
 
     __slots__ = ("_trace",)
 
-    def __init__(self, trace: Trace):
+    def __init__(self, trace: Trace) -> None:
         self._trace = ref(trace)
 
     def __eq__(self, other: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from laminax_ir.types.extended_dtypes import PRNGImpl, WordFunctions
 import laminax.numpy as jnp
 from laminax._src.numerics.random.keys import PRNGSpec
 from laminax._src.transforms import vmap
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 def define_prng_impl(*, key_shape: Sequence[int], seed: Callable, split: Callable, random_bits: Callable, fold_in: Callable,
@@ -37,18 +40,18 @@ def define_prng_impl(*, key_shape: Sequence[int], seed: Callable, split: Callabl
     key_shape = tuple(key_shape)
     rank = len(key_shape)
 
-    def seeds(values):
+    def seeds(values: ArrayLike) -> Array:
         return _mapped(lambda s: _checked("seed", name, seed(s), key_shape, UINT32), values.ndim)(values)
 
-    def splits(words, *, shape):
+    def splits(words: ArrayLike, *, shape: tuple[int, ...]) -> Array:
         return _mapped(lambda k: _checked("split", name, split(k, shape), (*shape, *key_shape), UINT32), words.ndim - rank)(words)
 
-    def folds(words, data):
+    def folds(words: ArrayLike, data: ArrayLike) -> Array:
         keys = np.broadcast_shapes(words.shape[:words.ndim - rank], data.shape)
         words, data = jnp.broadcast_to(words, (*keys, *key_shape)), jnp.broadcast_to(data, keys)
         return _mapped(lambda k, d: _checked("fold_in", name, fold_in(k, d), key_shape, UINT32), len(keys))(words, data)
 
-    def bits(words, *, bit_width, shape):
+    def bits(words: ArrayLike, *, bit_width: int, shape: tuple[int, ...]) -> Array:
         expected = UINT_DTYPES[bit_width]
         return _mapped(lambda k: _checked("random_bits", name, random_bits(k, bit_width, shape), shape, expected), words.ndim - rank)(words)
 

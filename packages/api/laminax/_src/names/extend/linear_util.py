@@ -21,7 +21,7 @@ class Store:
 
     __slots__ = ("_values",)
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._values: list[Any] = []
 
     def store(self, val: Any) -> None:

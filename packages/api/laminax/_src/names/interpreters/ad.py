@@ -4,7 +4,7 @@ transposition as `UndefinedPrimal`. laminax's own rules, of `laminax.extend`, ge
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.ops.elementwise import add_p
 from laminax_ir.programs.primitive import Primitive
@@ -16,6 +16,10 @@ from laminax_transforms.differentiation.differentiation import JVPTrace
 
 from laminax._src.names.interpreters.tables import RuleMapping
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 __all__ = ["JVPTrace", "JVPTracer"]
 
 add_jaxvals_p = add_p
@@ -26,7 +30,7 @@ class _StandIn:
 
     __slots__ = ("aval",)
 
-    def __init__(self, aval: ShapedArray):
+    def __init__(self, aval: ShapedArray) -> None:
         self.aval = aval
 
     def __repr__(self) -> str:
@@ -97,7 +101,7 @@ def _plain(zero_or_value: Any) -> Any:
 
 
 def _store_jvp(primitive: Primitive, rule: Callable) -> Callable:
-    def stored(primals, tangents, params):
+    def stored(primals: Sequence[Any], tangents: Sequence[ArrayLike], params: dict[str, float]) -> tuple[Any, Any]:
         shown = [_symbolic(t, get_aval(x).to_tangent_aval()) for x, t in zip(primals, tangents)]
         result, tangent = rule(tuple(primals), tuple(shown), **params)
         if primitive.multiple_results:
@@ -107,7 +111,7 @@ def _store_jvp(primitive: Primitive, rule: Callable) -> Callable:
 
 
 def _load_jvp(primitive: Primitive, stored: Callable) -> Callable:
-    def rule(primals, tangents, **params):
+    def rule(primals: tuple[float, ...], tangents: tuple[Zero | float, ...], **params: Any) -> tuple[Array, Array]:
         result, tangent = stored(list(primals), [_plain(t) for t in tangents], params)
         if primitive.multiple_results:
             return result, [_symbolic(t, get_aval(r).to_tangent_aval()) for r, t in zip(result, tangent)]
@@ -140,7 +144,7 @@ def defjvp2(primitive: Primitive, *jvprules: Callable | None) -> None:
       primitive: an operation with one result.
       *jvprules: for each operand `rule(tangent, result, *primals, **params)`, its part of the result's tangent, or None.
     """
-    def rule(primals, tangents, **params):
+    def rule(primals: tuple[Any, ...], tangents: tuple[ArrayLike, ...], **params: Any) -> tuple[Array, Array]:
         result = primitive.bind(*primals, **params)
         total: Any = Zero(get_aval(result).to_tangent_aval())
         for part, tangent in zip(jvprules, tangents):
@@ -154,7 +158,7 @@ def defjvp2(primitive: Primitive, *jvprules: Callable | None) -> None:
 
 
 def _store_transpose(primitive: Primitive, rule: Callable) -> Callable:
-    def stored(ct, *operands, **params):
+    def stored(ct: Any, *operands: Any, **params: Any) -> list[Any]:
         if primitive.multiple_results:
             operand_avals = [x if type(x) is ShapedArray else get_aval(x) for x in operands]
             ct = [_symbolic(c, a.to_tangent_aval()) for c, a in zip(ct, primitive.shape_rule(*operand_avals, **params))]
@@ -168,7 +172,7 @@ def _store_transpose(primitive: Primitive, rule: Callable) -> Callable:
 
 
 def _load_transpose(primitive: Primitive, stored: Callable) -> Callable:
-    def rule(ct, *operands, **params):
+    def rule(ct: Any, *operands: UndefinedPrimal | float, **params: Any) -> list[Array | None]:
         ct = [_plain(c) for c in ct] if primitive.multiple_results else ct
         own = [x.aval if type(x) is UndefinedPrimal else x for x in operands]
         cts = stored(ct, *own, **params)
@@ -210,7 +214,7 @@ def deflinear2(primitive: Primitive, transpose_rule: Callable) -> None:
       primitive: the operation.
       transpose_rule: `rule(ct, *operands, **params)`, one cotangent for each operand.
     """
-    def rule(primals, tangents, **params):
+    def rule(primals: tuple[ArrayLike, ...], tangents: tuple[ArrayLike, ...], **params: Any) -> tuple[Array, Array]:
         result = primitive.bind(*primals, **params)
         if all(type(t) is Zero for t in tangents):
             return result, [Zero(get_aval(r)) for r in result] if primitive.multiple_results else Zero(get_aval(result))
@@ -230,7 +234,7 @@ def defbilinear(primitive: Primitive, lhs_rule: Callable, rhs_rule: Callable) ->
     defjvp(primitive, lambda tangent, lhs, rhs, **params: primitive.bind(tangent, rhs, **params),
            lambda tangent, lhs, rhs, **params: primitive.bind(lhs, tangent, **params))
 
-    def transpose(ct: Any, lhs: Any, rhs: Any, **params) -> Sequence[Any]:
+    def transpose(ct: Any, lhs: Any, rhs: Any, **params: Any) -> Sequence[Any]:
         if is_undefined_primal(lhs) == is_undefined_primal(rhs):
             raise TypeError(f"{primitive} is linear in one operand at a time, and is transposed in {lhs!r} and {rhs!r}")
         return (lhs_rule(ct, lhs, rhs, **params), None) if is_undefined_primal(lhs) else (None, rhs_rule(ct, lhs, rhs, **params))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Callable
 
 from laminax_ir.ops.shape import broadcast_in_dim, expand_dims
 from laminax_ir.programs.primitive import Primitive
@@ -15,26 +16,30 @@ from laminax_transforms.batching.mapped_types import register_vmappable, unregis
 from laminax._src.names.interpreters.tables import RuleMapping
 from laminax._src.numerics.numpy.reshaping import moveaxis as _moveaxis
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 __all__ = ["BatchTrace", "BatchTracer", "register_vmappable", "unregister_vmappable"]
 
 not_mapped = None
 
 
 def _store(primitive: Primitive, rule: Callable) -> Callable:
-    def stored(axis, operands, batch_axes, params):
+    def stored(axis: Any, operands: Sequence[Any], batch_axes: Sequence[int | None], params: dict[str, Any]) -> tuple[Any, int]:
         return rule(tuple(operands), tuple(batch_axes), **params)
     return stored
 
 
 def _load(primitive: Primitive, stored: Callable) -> Callable:
-    def rule(operands, batch_axes, **params):
+    def rule(operands: tuple[ArrayLike, ...], batch_axes: tuple[int, ...], **params: Any) -> tuple[Array, int]:
         size = next(get_aval(x).shape[a] for x, a in zip(operands, batch_axes) if a is not None)
         return stored(Axis(size), list(operands), list(batch_axes), params)
     return rule
 
 
 def _store_with_axis(primitive: Primitive, rule: Callable) -> Callable:
-    def stored(axis, operands, batch_axes, params):
+    def stored(axis: Any, operands: Sequence[Any], batch_axes: Sequence[int], params: dict[Any, Any]) -> tuple[Any, int]:
         return rule(axis, tuple(operands), tuple(batch_axes), **params)
     registry.axis_primitives.add(primitive)
     return stored
@@ -66,7 +71,7 @@ axis_primitive_batchers = RuleMapping(registry.batching_rules, _store_with_size_
 
 def defvectorized(prim: Primitive) -> None:
     """Declares an operation elementwise, of operands that are all mapped along one axis: it is done on the whole batch."""
-    def rule(operands, batch_axes, **params):
+    def rule(operands: tuple[ArrayLike, ...], batch_axes: tuple[int, ...], **params: Any) -> Any:
         if any(axis != batch_axes[0] for axis in batch_axes):
             raise NotImplementedError(f"vmap of {prim}: defvectorized is for operands that are all mapped along the same axis, got "
                                       f"{batch_axes}. Use defbroadcasting, or set primitive_batchers[{prim}].")
@@ -77,7 +82,7 @@ def defvectorized(prim: Primitive) -> None:
 
 def defbroadcasting(prim: Primitive) -> None:
     """Declares an operation elementwise, of operands of one shape or scalars: mapped axes are moved to the front."""
-    def rule(operands, batch_axes, **params):
+    def rule(operands: tuple[Any, ...], batch_axes: tuple[int | None, ...], **params: Any) -> Any:
         rank = max(len(get_aval(x).shape) - (axis is not None) for x, axis in zip(operands, batch_axes))
         aligned = []
         for x, axis in zip(operands, batch_axes):
@@ -98,7 +103,7 @@ def defbroadcasting(prim: Primitive) -> None:
 
 def defreducer(prim: Primitive) -> None:
     """Declares an operation of one operand a reduction over the parameter `axes`."""
-    def rule(operands, batch_axes, *, axes, **params):
+    def rule(operands: tuple[ArrayLike, ...], batch_axes: tuple[int, ...], *, axes: tuple[int, ...], **params: Any) -> tuple[Array, int]:
         (x,), (batch_axis,) = operands, batch_axes
         shifted = tuple(a + (a >= batch_axis) for a in axes)
         return prim.bind(x, axes=shifted, **params), batch_axis - sum(a < batch_axis for a in shifted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.ops.callbacks import FlatCallback, run_callback
 from laminax_ir.programs.primitive import Primitive
@@ -12,6 +12,9 @@ from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.callbacks import emit_callback
 from laminax_lowering.writing.context import FunctionWriter as LoweringRuleContext
 from laminax_lowering.writing.registry import lowering_rules, platform_rules
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 LoweringRule = Callable[..., Any]
 _PLATFORMS = {"cpu": ("cpu",), "cuda": ("cuda",), "rocm": ("rocm",), "gpu": ("cuda", "rocm"), "tpu": ("tpu",)}
@@ -103,7 +106,7 @@ def lower_fun(fun: Callable, multiple_results: bool = True) -> LoweringRule:
       multiple_results: whether it returns a sequence of arrays; else one array.
     """
     def rule(ctx: LoweringRuleContext, *operands: Any, **params: Any) -> Sequence[Any]:
-        def flat(*args):
+        def flat(*args: ArrayLike) -> Sequence[Array]:
             result = fun(*args, **params)
             return result if multiple_results else [result]
         return ctx.run(stage(flat, ctx.avals_in, getattr(fun, "__name__", "fun")), operands)

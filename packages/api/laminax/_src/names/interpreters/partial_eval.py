@@ -96,19 +96,19 @@ class _PartialTrace(StagingTrace):
     def _is_unknown(self, operands: Sequence[Any]) -> bool:
         return any(type(x) is StagedTracer and x._trace is self for x in operands)
 
-    def process(self, primitive, operands, params):
+    def process(self, primitive: Any, operands: Any, params: Any) -> Any:
         if self._is_unknown(operands):
             return super().process(primitive, operands, params)
         with current_trace(self.parent):
             return self.parent.process(primitive, operands, params)
 
-    def process_custom_jvp(self, call):
+    def process_custom_jvp(self, call: Any) -> Any:
         return self._process_custom(call, "process_custom_jvp")
 
-    def process_custom_vjp(self, call):
+    def process_custom_vjp(self, call: Any) -> Any:
         return self._process_custom(call, "process_custom_vjp")
 
-    def _process_custom(self, call, method: str):
+    def _process_custom(self, call: Any, method: str) -> Any:
         if self._is_unknown(call.operands):
             return getattr(super(), method)(call)
         with current_trace(self.parent):

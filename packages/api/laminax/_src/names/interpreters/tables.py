@@ -17,7 +17,7 @@ class RuleMapping(MutableMapping):
       load: the way back, from a primitive and laminax's rule.
     """
 
-    def __init__(self, table: RuleTable, store: Callable[[Primitive, Callable], Any], load: Callable[[Primitive, Any], Callable]):
+    def __init__(self, table: RuleTable, store: Callable[[Primitive, Callable], Any], load: Callable[[Primitive, Any], Callable]) -> None:
         self._table = table
         self._store = store
         self._load = load

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax._src.numerics.example_libraries.layers import Layer, without_parameters
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.random import keys as random_keys
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 
 def serial(*layers: Layer) -> Layer:
@@ -31,7 +35,7 @@ def serial(*layers: Layer) -> Layer:
     """
     init_funs, apply_funs = _unzipped("serial", layers)
 
-    def init_fun(rng, input_shape):
+    def init_fun(rng: ArrayLike, input_shape: tuple[int, ...]) -> Any:
         params = []
         for init in init_funs:
             rng, layer_rng = random_keys.split(rng)
@@ -39,7 +43,7 @@ def serial(*layers: Layer) -> Layer:
             params.append(layer_params)
         return input_shape, params
 
-    def apply_fun(params, inputs, *, rng=None, **kwargs):
+    def apply_fun(params: Sequence[tuple[Any, ...]], inputs: ArrayLike, *, rng: ArrayLike | None = None, **kwargs: Any) -> Any:
         _check_one_each("serial", "params", params, apply_funs)
         for apply, layer_params, key in zip(apply_funs, params, _keys(rng, len(apply_funs))):
             inputs = apply(layer_params, inputs, rng=key, **kwargs)
@@ -84,13 +88,14 @@ def parallel(*layers: Layer) -> Layer:
     """
     init_funs, apply_funs = _unzipped("parallel", layers)
 
-    def init_fun(rng, input_shape):
+    def init_fun(rng: ArrayLike, input_shape: Sequence[tuple[int, ...]]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
         _check_one_each("parallel", "input_shape", input_shape, init_funs)
         keys = random_keys.split(rng, len(init_funs))
         output_shapes, params = zip(*[init(key, shape) for init, key, shape in zip(init_funs, keys, input_shape)])
         return output_shapes, params
 
-    def apply_fun(params, inputs, *, rng=None, **kwargs):
+    def apply_fun(params: Sequence[tuple[ArrayLike, ...]], inputs: Sequence[ArrayLike], *, rng: ArrayLike | None = None,
+                  **kwargs: Any) -> list[ArrayLike]:
         _check_one_each("parallel", "params", params, apply_funs)
         _check_one_each("parallel", "inputs", inputs, apply_funs)
         return [apply(layer_params, x, rng=key, **kwargs)
@@ -111,11 +116,11 @@ def shape_dependent(make_layer: Callable[[tuple[int, ...]], Layer]) -> Layer:
     Example:
       >>> Square = shape_dependent(lambda shape: Dense(shape[-1]))
     """
-    def init_fun(rng, input_shape):
+    def init_fun(rng: ArrayLike, input_shape: tuple[int, ...]) -> tuple[tuple[int, int], tuple[Array, Array]]:
         init, _ = make_layer(input_shape)
         return init(rng, input_shape)
 
-    def apply_fun(params, inputs, **kwargs):
+    def apply_fun(params: tuple[ArrayLike, ...], inputs: ArrayLike, **kwargs: Any) -> Array:
         _, apply = make_layer(inputs.shape)
         return apply(params, inputs, **kwargs)
 
@@ -138,7 +143,7 @@ FanInSum = without_parameters(lambda input_shapes: input_shapes[0], sum)
 
 def FanInConcat(axis: int = -1) -> Layer:
     """A layer that joins a sequence of inputs along an axis."""
-    def joined(input_shapes):
+    def joined(input_shapes: tuple[tuple[int, ...], ...]) -> Any:
         shape = list(input_shapes[0])
         shape[axis] = sum(each[axis] for each in input_shapes)
         return tuple(shape)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.ops import convolution, shape_tuples
 
@@ -18,6 +18,10 @@ from laminax._src.numerics.nn.normalization import log_softmax, softmax, standar
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.random import keys as random_keys
 from laminax._src.numerics.random import samplers
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 Layer = tuple[Callable, Callable]
 DimensionNumbers = tuple[str, str, str]
@@ -44,11 +48,11 @@ def Dense(out_dim: int, W_init: Initializer = glorot_normal(), b_init: Initializ
       >>> output_shape
       (-1, 10)
     """
-    def init_fun(rng, input_shape):
+    def init_fun(rng: ArrayLike, input_shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[Array, Array]]:
         W_key, b_key = random_keys.split(rng)
         return (*input_shape[:-1], out_dim), (W_init(W_key, (input_shape[-1], out_dim)), b_init(b_key, (out_dim,)))
 
-    def apply_fun(params, inputs, **kwargs):
+    def apply_fun(params: tuple[Any, ...], inputs: Any, **kwargs: Any) -> Any:
         W, b = params
         return jnp.dot(inputs, W) + b
 
@@ -78,7 +82,7 @@ def GeneralConv(dimension_numbers: DimensionNumbers, out_chan: int, filter_shape
     init_fun = _convolution_init("GeneralConv", shape_tuples.conv_general_shape_tuple, dimension_numbers, out_chan, filter_shape, strides,
                                  padding, W_init, b_init)
 
-    def apply_fun(params, inputs, **kwargs):
+    def apply_fun(params: tuple[ArrayLike, ...], inputs: ArrayLike, **kwargs: Any) -> Array:
         W, b = params
         return convolution.conv_general_dilated(inputs, W, strides, padding, dimension_numbers=dimension_numbers) + b
 
@@ -95,7 +99,7 @@ def _convolution_init(name: str, shape_of_result: Callable, dimension_numbers: D
                          f"{tuple(filter_shape)} and {tuple(strides)}")
     W_init = W_init or glorot_normal(rhs_spec.index("I"), rhs_spec.index("O"))
 
-    def init_fun(rng, input_shape):
+    def init_fun(rng: ArrayLike, input_shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[Array, Array]]:
         if len(input_shape) != len(lhs_spec):
             raise ValueError(f"{name}: the input's shape must have one size for each of the axes {lhs_spec!r}, got {tuple(input_shape)}")
         in_chan, sizes = input_shape[lhs_spec.index("C")], iter(filter_shape)
@@ -140,7 +144,7 @@ def GeneralConvTranspose(dimension_numbers: DimensionNumbers, out_chan: int, fil
     init_fun = _convolution_init("GeneralConvTranspose", shape_tuples.conv_transpose_shape_tuple, dimension_numbers, out_chan, filter_shape,
                                  strides, padding, W_init, b_init)
 
-    def apply_fun(params, inputs, **kwargs):
+    def apply_fun(params: tuple[ArrayLike, ...], inputs: ArrayLike, **kwargs: Any) -> Array:
         W, b = params
         return convolution.conv_transpose(inputs, W, strides, padding, dimension_numbers=dimension_numbers) + b
 
@@ -169,12 +173,12 @@ def BatchNorm(axis: int | Sequence[int] = (0, 1, 2), epsilon: float = 1e-5, cent
     """
     axes = (axis,) if jnp.isscalar(axis) else tuple(axis)
 
-    def init_fun(rng, input_shape):
+    def init_fun(rng: ArrayLike, input_shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[Any, Any]]:
         shape = tuple([size for i, size in enumerate(input_shape) if i not in axes])
         beta_key, gamma_key = random_keys.split(rng)
         return input_shape, (beta_init(beta_key, shape) if center else (), gamma_init(gamma_key, shape) if scale else ())
 
-    def apply_fun(params, inputs, **kwargs):
+    def apply_fun(params: tuple[Any, ...], inputs: ArrayLike, **kwargs: Any) -> Array:
         beta, gamma = params
         along_rest = tuple([None if i in axes else slice(None) for i in range(jnp.ndim(inputs))])
         result = standardize(inputs, axes, epsilon=epsilon)
@@ -243,10 +247,10 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
     if isinstance(rate, (int, float)) and not 0 <= rate <= 1:
         raise ValueError(f"Dropout: rate, the probability with which an input is kept, must be in [0, 1], got {rate!r}")
 
-    def init_fun(rng, input_shape):
+    def init_fun(rng: ArrayLike, input_shape: tuple[int, ...]) -> Any:
         return input_shape, ()
 
-    def apply_fun(params, inputs, **kwargs):
+    def apply_fun(params: tuple[Any, ...], inputs: Any, **kwargs: Any) -> Any:
         rng = kwargs.get("rng")
         if rng is None:
             raise ValueError("Dropout: apply_fun needs a key, but rng is None. Call it as apply_fun(params, inputs, rng=key), with a key "

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import functools
 from collections import namedtuple
-from typing import Any, Callable, Iterator, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 
 from laminax_ir.pytrees.pytree import register_pytree_node, tree_flatten, tree_unflatten
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 Array = Any
 Params = Any  # a pytree of arrays
@@ -69,17 +72,17 @@ def optimizer(
       ...     return lambda x0: x0, lambda i, g, x: x - step_size * jnp.sign(g), lambda x: x
     """
     @functools.wraps(opt_maker)
-    def make(*args, **kwargs):
+    def make(*args: Callable | float, **kwargs: Any) -> Optimizer:
         init, update, get_params = opt_maker(*args, **kwargs)
         name = getattr(opt_maker, "__name__", "optimizer")
 
         @functools.wraps(init)
-        def tree_init(x0_tree):
+        def tree_init(x0_tree: Any) -> Any:
             leaves, tree_def = tree_flatten(x0_tree)
             return _packed([init(leaf) for leaf in leaves], tree_def)
 
         @functools.wraps(update)
-        def tree_update(i, grad_tree, opt_state):
+        def tree_update(i: ArrayLike, grad_tree: Any, opt_state: Any) -> Any:
             grads, grad_def = tree_flatten(grad_tree)
             if grad_def != opt_state.tree_def:
                 raise TypeError(f"{name}: the gradients must have the structure of the parameters that the optimizer was initialized "
@@ -91,7 +94,7 @@ def optimizer(
             return new_state
 
         @functools.wraps(get_params)
-        def tree_get_params(opt_state):
+        def tree_get_params(opt_state: Any) -> Any:
             return tree_unflatten(opt_state.tree_def, [get_params(state) for state in _unpacked(opt_state)])
 
         return Optimizer(tree_init, tree_update, tree_get_params)

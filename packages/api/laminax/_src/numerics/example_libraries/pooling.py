@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.ops import convolution, shape_tuples, windows
 from laminax_ir.ops import elementwise as op
@@ -11,6 +11,9 @@ from laminax_ir.types.avals import get_aval
 
 from laminax._src.numerics.example_libraries.layers import Layer
 from laminax._src.numerics.numpy import namespace as jnp
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 def MaxPool(window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Any = "VALID",
@@ -51,7 +54,7 @@ def AvgPool(window_shape: Sequence[int], strides: Sequence[int] | None = None, p
     init_fun, reduce_windows = _pooling("AvgPool", "sum", window_shape, strides, padding, spec)
     others = _batch_and_channels(len(window_shape), spec)
 
-    def apply_fun(params, inputs, **kwargs):
+    def apply_fun(params: tuple[Any, ...], inputs: ArrayLike, **kwargs: Any) -> Array:
         aval = get_aval(inputs)
         image = jnp.ones([1 if axis in others else size for axis, size in enumerate(aval.shape)], aval.dtype)
         return reduce_windows(inputs) / reduce_windows(image)
@@ -70,7 +73,7 @@ def _pooling(name: str, monoid: str, window_shape: Sequence[int], strides: Seque
     others = _batch_and_channels(rank, spec)
     window, steps = _with_ones(window_shape, others), _with_ones(strides or (1,) * rank, others)
 
-    def init_fun(rng, input_shape):
+    def init_fun(rng: ArrayLike, input_shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[Any, ...]]:
         if len(input_shape) != rank + 2:
             raise ValueError(f"{name}: the input's shape must have {rank + 2} sizes for a window of {rank} axes, got {tuple(input_shape)}")
         unknown = [axis for axis in others if input_shape[axis] < 0]  # a batch of -1, which the window leaves as it is
@@ -79,7 +82,7 @@ def _pooling(name: str, monoid: str, window_shape: Sequence[int], strides: Seque
         result = shape_tuples.reduce_window_shape_tuple(shape, window, steps, pads)
         return tuple([input_shape[axis] if axis in unknown else size for axis, size in enumerate(result)]), ()
 
-    def reduce_windows(inputs):
+    def reduce_windows(inputs: ArrayLike) -> Array:
         return windows.reduce_window(inputs, identity(monoid, get_aval(inputs).dtype), _REDUCERS[monoid], window, steps, padding)
 
     return init_fun, reduce_windows

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
 from laminax._src.numerics.example_libraries.optimizer_states import Step
 from laminax._src.numerics.numpy import namespace as jnp
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 Schedule = Callable[[Step], float]
 
@@ -26,26 +29,26 @@ def make_schedule(scalar_or_schedule: float | Schedule) -> Schedule:
                     f"{np.shape(scalar_or_schedule)}")
 
 
-def constant(step_size) -> Schedule:
+def constant(step_size: ArrayLike) -> Schedule:
     """The same step size at each step."""
     return lambda i: step_size
 
 
-def exponential_decay(step_size, decay_steps, decay_rate) -> Schedule:
+def exponential_decay(step_size: float, decay_steps: int, decay_rate: float) -> Schedule:
     """step_size * decay_rate ** (i / decay_steps)."""
     return lambda i: step_size * decay_rate ** (i / decay_steps)
 
 
-def inverse_time_decay(step_size, decay_steps, decay_rate, staircase=False) -> Schedule:
+def inverse_time_decay(step_size: float, decay_steps: int, decay_rate: float, staircase: bool = False) -> Schedule:
     """step_size / (1 + decay_rate * i / decay_steps); with `staircase`, i / decay_steps is rounded down."""
     if staircase:
         return lambda i: step_size / (1 + decay_rate * jnp.floor(i / decay_steps))
     return lambda i: step_size / (1 + decay_rate * i / decay_steps)
 
 
-def polynomial_decay(step_size, decay_steps, final_step_size, power=1.0) -> Schedule:
+def polynomial_decay(step_size: float, decay_steps: int, final_step_size: float, power: float = 1.0) -> Schedule:
     """From step_size to final_step_size within decay_steps, as (1 - i / decay_steps) ** power falls from 1 to 0."""
-    def schedule(i):
+    def schedule(i: ArrayLike) -> Any:
         rest = (1 - jnp.minimum(i, decay_steps) / decay_steps) ** power
         return rest * (step_size - final_step_size) + final_step_size
 

@@ -6,7 +6,8 @@ Each takes `step_size`, a positive scalar or a schedule (a function of the numbe
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.pytrees.pytree import tree_leaves, tree_map
 
@@ -14,13 +15,17 @@ from laminax._src.numerics.example_libraries.optimizer_states import optimizer
 from laminax._src.numerics.example_libraries.schedules import Schedule, make_schedule
 from laminax._src.numerics.numpy import namespace as jnp
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
-def _first(state):
+
+def _first(state: tuple[Any, ...]) -> Any:
     return state[0]
 
 
 @optimizer
-def sgd(step_size):
+def sgd(step_size: Any) -> tuple[Callable, ...]:
     """Stochastic gradient descent.
 
     Args:
@@ -40,7 +45,7 @@ def sgd(step_size):
 
 
 @optimizer
-def momentum(step_size: Schedule, mass: float):
+def momentum(step_size: Schedule, mass: float) -> tuple[Callable, ...]:
     """Gradient descent with momentum: along the sum of gradients, each `mass` times the one after it.
 
     Args:
@@ -52,7 +57,7 @@ def momentum(step_size: Schedule, mass: float):
     """
     step_size = make_schedule(step_size)
 
-    def update(i, g, state):
+    def update(i: ArrayLike, g: Any, state: tuple[Any, ...]) -> tuple[Any, Any]:
         x, velocity = state
         velocity = mass * velocity + g
         return x - step_size(i) * velocity, velocity
@@ -61,14 +66,14 @@ def momentum(step_size: Schedule, mass: float):
 
 
 @optimizer
-def nesterov(step_size: Schedule, mass: float):
+def nesterov(step_size: Schedule, mass: float) -> tuple[Callable, ...]:
     """Gradient descent with Nesterov's momentum, which looks one step ahead. Args and Returns as of `momentum`.
 
     Source: I. Sutskever et al., "On the importance of initialization and momentum in deep learning", ICML 2013.
     """
     step_size = make_schedule(step_size)
 
-    def update(i, g, state):
+    def update(i: ArrayLike, g: Any, state: tuple[Any, ...]) -> tuple[Any, Any]:
         x, velocity = state
         velocity = mass * velocity + g
         return x - step_size(i) * (mass * velocity + g), velocity
@@ -77,7 +82,7 @@ def nesterov(step_size: Schedule, mass: float):
 
 
 @optimizer
-def adagrad(step_size, momentum=0.9):
+def adagrad(step_size: Callable | float, momentum: float = 0.9) -> tuple[Callable, ...]:
     """Adagrad: gradients divided by the root of the sum of their squares so far, with momentum.
 
     Args:
@@ -91,7 +96,7 @@ def adagrad(step_size, momentum=0.9):
     """
     step_size = make_schedule(step_size)
 
-    def update(i, g, state):
+    def update(i: ArrayLike, g: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
         x, sum_of_squares, mean = state
         sum_of_squares = sum_of_squares + jnp.square(g)
         mean = (1.0 - momentum) * (g * _inverse_root(sum_of_squares)) + momentum * mean
@@ -100,13 +105,13 @@ def adagrad(step_size, momentum=0.9):
     return lambda x0: (x0, jnp.zeros_like(x0), jnp.zeros_like(x0)), update, _first
 
 
-def _inverse_root(x):
+def _inverse_root(x: Any) -> Any:
     """1 / sqrt(x), and 0 at 0."""
     return jnp.where(x > 0, 1.0 / jnp.sqrt(x), 0.0)
 
 
 @optimizer
-def rmsprop(step_size, gamma=0.9, eps=1e-8):
+def rmsprop(step_size: Callable | float, gamma: float = 0.9, eps: float = 1e-8) -> tuple[Callable, ...]:
     """RMSProp: gradients divided by the root of a running mean of their squares.
 
     Args:
@@ -121,7 +126,7 @@ def rmsprop(step_size, gamma=0.9, eps=1e-8):
     """
     step_size = make_schedule(step_size)
 
-    def update(i, g, state):
+    def update(i: ArrayLike, g: Any, state: tuple[Any, ...]) -> tuple[Any, Any]:
         x, mean_square = state
         mean_square = mean_square * gamma + jnp.square(g) * (1.0 - gamma)
         return x - step_size(i) * g / jnp.sqrt(mean_square + eps), mean_square
@@ -130,7 +135,7 @@ def rmsprop(step_size, gamma=0.9, eps=1e-8):
 
 
 @optimizer
-def rmsprop_momentum(step_size, gamma=0.9, eps=1e-8, momentum=0.9):
+def rmsprop_momentum(step_size: Callable | float, gamma: float = 0.9, eps: float = 1e-8, momentum: float = 0.9) -> tuple[Callable, ...]:
     """RMSProp with momentum: along the sum of its steps, each `momentum` times the one after it.
 
     Args:
@@ -142,7 +147,7 @@ def rmsprop_momentum(step_size, gamma=0.9, eps=1e-8, momentum=0.9):
     """
     step_size = make_schedule(step_size)
 
-    def update(i, g, state):
+    def update(i: ArrayLike, g: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
         x, mean_square, velocity = state
         mean_square = mean_square * gamma + jnp.square(g) * (1.0 - gamma)
         velocity = momentum * velocity + step_size(i) * g / jnp.sqrt(mean_square + eps)
@@ -152,7 +157,7 @@ def rmsprop_momentum(step_size, gamma=0.9, eps=1e-8, momentum=0.9):
 
 
 @optimizer
-def adam(step_size, b1=0.9, b2=0.999, eps=1e-8):
+def adam(step_size: Callable | float, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8) -> tuple[Callable, ...]:
     """Adam: running means of gradients, divided by the root of those of their squares.
 
     Args:
@@ -167,7 +172,7 @@ def adam(step_size, b1=0.9, b2=0.999, eps=1e-8):
     """
     step_size = make_schedule(step_size)
 
-    def update(i, g, state):
+    def update(i: ArrayLike, g: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
         x, m, v = state
         m = (1 - b1) * g + b1 * m
         v = (1 - b2) * jnp.square(g) + b2 * v
@@ -177,13 +182,13 @@ def adam(step_size, b1=0.9, b2=0.999, eps=1e-8):
     return lambda x0: (x0, jnp.zeros_like(x0), jnp.zeros_like(x0)), update, _first
 
 
-def _weight_so_far(b, i, mean):
+def _weight_so_far(b: float, i: ArrayLike, mean: Any) -> Any:
     """The sum of the weights in a running mean from 0 after step i, in its dtype."""
     return 1 - jnp.asarray(b, mean.dtype) ** (i + 1)
 
 
 @optimizer
-def adamax(step_size, b1=0.9, b2=0.999, eps=1e-8):
+def adamax(step_size: Callable | float, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8) -> tuple[Callable, ...]:
     """AdaMax: Adam with a decaying maximum of the gradients' sizes instead of the mean of their squares.
 
     Args:
@@ -197,7 +202,7 @@ def adamax(step_size, b1=0.9, b2=0.999, eps=1e-8):
     """
     step_size = make_schedule(step_size)
 
-    def update(i, g, state):
+    def update(i: ArrayLike, g: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
         x, m, u = state
         m = (1 - b1) * g + b1 * m
         u = jnp.maximum(b2 * u, jnp.abs(g))
@@ -207,7 +212,7 @@ def adamax(step_size, b1=0.9, b2=0.999, eps=1e-8):
 
 
 @optimizer
-def sm3(step_size, momentum=0.9):
+def sm3(step_size: Callable | float, momentum: float = 0.9) -> tuple[Callable, ...]:
     """SM3: like Adagrad, but of the sums of squares only one vector per axis is kept, of upper bounds.
 
     Args:
@@ -221,11 +226,11 @@ def sm3(step_size, momentum=0.9):
     """
     step_size = make_schedule(step_size)
 
-    def init(x0):
+    def init(x0: Any) -> tuple[Array, Array, list[Array], tuple[int, ...]]:
         x = jnp.atleast_1d(x0)  # so that a scalar has an axis too
         return x, jnp.zeros_like(x), [jnp.zeros(size, x.dtype) for size in x.shape], jnp.shape(x0)
 
-    def update(i, g, state):
+    def update(i: ArrayLike, g: Any, state: tuple[Any, ...]) -> tuple[Any, Any, list[Any], tuple[ArrayLike, ...]]:
         x, mean, bounds, shape = state
         axes = range(x.ndim)
         along = [jnp.expand_dims(bound, [other for other in axes if other != axis]) for axis, bound in enumerate(bounds)]
@@ -234,7 +239,7 @@ def sm3(step_size, momentum=0.9):
         bounds = [jnp.max(sum_of_squares, [other for other in axes if other != axis], initial=0) for axis in axes]
         return x - step_size(i) * mean, mean, bounds, shape
 
-    def get_params(state):
+    def get_params(state: tuple[Any, ...]) -> Any:
         x, _, _, shape = state
         return x if shape else x.reshape(())  # the sizes in it are leaves, traced in a jit, but their number is known
 
@@ -244,12 +249,12 @@ def sm3(step_size, momentum=0.9):
 # Norms
 
 
-def l2_norm(tree: Any):
+def l2_norm(tree: Any) -> Array:
     """The square root of the sum of the squares of all elements in a pytree of arrays."""
     return jnp.sqrt(sum(jnp.vdot(x, x) for x in tree_leaves(tree)))
 
 
-def clip_grads(grad_tree: Any, max_norm):
+def clip_grads(grad_tree: Any, max_norm: ArrayLike) -> dict[str, Any]:
     """A pytree of gradients, all scaled by one factor so that their `l2_norm` is at most max_norm.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops.elementwise import logistic
 from laminax_ir.ops.shape_arguments import canonical_axis
@@ -14,15 +14,18 @@ from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import as_array, ensure_array, inexact, strong
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
-def identity(x):
+
+def identity(x: Any) -> Any:
     """The argument, as an array."""
     return jnp.asarray(x)
 
 
 @fused
 @custom_jvp
-def relu(x):
+def relu(x: ArrayLike) -> Array:
     """Rectified linear unit, max(x, 0). Its derivative is 1 for x > 0 and 0 elsewhere, at 0 too.
 
     Source: Glorot, Bordes, Bengio, "Deep sparse rectifier neural networks", AISTATS 2011.
@@ -30,7 +33,7 @@ def relu(x):
     return jnp.maximum(x, 0)
 
 
-def _relu_tangent(tangent, _result, x):
+def _relu_tangent(tangent: ArrayLike, _result: ArrayLike, x: ArrayLike) -> Array:
     # not max's own rule, which would give 1/2 at 0; see Bertoin et al., "Numerical influence of ReLU'(0)", 2021
     return jnp.where(x > 0, tangent, 0)
 
@@ -40,7 +43,7 @@ relu.__wrapped__.defjvps(_relu_tangent)
 
 @fused
 @custom_jvp
-def relu6(x):
+def relu6(x: ArrayLike) -> Array:
     """Rectified linear unit limited to 6: min(max(x, 0), 6). Its derivative is 1 for 0 < x < 6 and 0 elsewhere, at 0 and 6 too."""
     return jnp.minimum(jnp.maximum(x, 0), 6.0)
 
@@ -49,7 +52,7 @@ relu6.__wrapped__.defjvps(lambda tangent, _result, x: jnp.where((x > 0) & (x < 6
 
 
 @fused
-def sigmoid(x):
+def sigmoid(x: Any) -> Array:
     """Logistic function, 1 / (1 + exp(-x))."""
     return logistic(jnp.asarray(x) if not hasattr(x, "dtype") else x) if _is_inexact(x) else logistic(jnp.asarray(x, float))
 
@@ -64,13 +67,13 @@ def _is_inexact(x: Any) -> bool:
 
 
 @fused
-def softplus(x):
+def softplus(x: Any) -> Array:
     """Smooth rectifier, log(1 + exp(x))."""
     return jnp.logaddexp(x, 0)
 
 
 @fused
-def log1mexp(x):
+def log1mexp(x: ArrayLike) -> Array:
     """log(1 - exp(-x)), elementwise; -inf at 0 and NaN below.
 
     Source: M. Maechler, "Accurately Computing log(1 - exp(-|a|))", 2012.
@@ -81,7 +84,7 @@ def log1mexp(x):
 
 
 @fused
-def sparse_plus(x):
+def sparse_plus(x: ArrayLike) -> Array:
     """Softplus with compact curvature: 0 below -1, x above 1, (x + 1)**2 / 4 between.
 
     Source: Shleifer et al., "Sparse plus" as in Blondel et al. (sparse activations, 2019).
@@ -91,20 +94,20 @@ def sparse_plus(x):
 
 
 @fused
-def sparse_sigmoid(x):
+def sparse_sigmoid(x: ArrayLike) -> Array:
     """Derivative of sparse_plus: 0 below -1, 1 above 1, (x + 1) / 2 between."""
     return 0.5 * jnp.clip(_operand("sparse_sigmoid", x) + 1.0, 0.0, 2.0)
 
 
 @fused
-def soft_sign(x):
+def soft_sign(x: ArrayLike) -> Array:
     """x / (|x| + 1)."""
     x = _operand("soft_sign", x)
     return x / (jnp.abs(x) + 1)
 
 
 @fused
-def silu(x):
+def silu(x: ArrayLike) -> Array:
     """Sigmoid linear unit, x * sigmoid(x); also called swish."""
     x = _operand("silu", x)
     return x * sigmoid(x)
@@ -114,20 +117,20 @@ swish = silu
 
 
 @fused
-def mish(x):
+def mish(x: ArrayLike) -> Array:
     """x * tanh(softplus(x)). Source: Misra, "Mish: A Self Regularized Non-Monotonic Activation Function", 2019."""
     x = _operand("mish", x)
     return x * jnp.tanh(softplus(x))
 
 
 @fused
-def log_sigmoid(x):
+def log_sigmoid(x: ArrayLike) -> Array:
     """log(sigmoid(x)), computed as -softplus(-x)."""
     return -softplus(-_operand("log_sigmoid", x))
 
 
 @fused
-def elu(x, alpha=1.0):
+def elu(x: ArrayLike, alpha: float = 1.0) -> Array:
     """Exponential linear unit: x for x > 0, alpha * (exp(x) - 1) elsewhere.
 
     Args:
@@ -140,21 +143,21 @@ def elu(x, alpha=1.0):
 
 
 @fused
-def leaky_relu(x, negative_slope=1e-2):
+def leaky_relu(x: Any, negative_slope: float = 1e-2) -> Array:
     """x for x >= 0, negative_slope * x elsewhere."""
     x = _operand("leaky_relu", x)
     return jnp.where(x >= 0, x, negative_slope * x)
 
 
 @fused
-def hard_tanh(x):
+def hard_tanh(x: ArrayLike) -> Array:
     """x limited to [-1, 1]."""
     x = _operand("hard_tanh", x)
     return jnp.where(x > 1, 1, jnp.where(x < -1, -1, x))
 
 
 @fused
-def celu(x, alpha=1.0):
+def celu(x: Any, alpha: Any = 1.0) -> Any:
     """Continuously differentiable ELU: max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1).
 
     Source: Barron, "Continuously Differentiable Exponential Linear Units", 2017.
@@ -163,7 +166,7 @@ def celu(x, alpha=1.0):
 
 
 @fused
-def selu(x):
+def selu(x: ArrayLike) -> Array:
     """Scaled ELU with the self-normalising constants of Klambauer et al., NIPS 2017."""
     alpha = 1.6732632423543772848170429916717
     scale = 1.0507009873554804934193349852946
@@ -171,7 +174,7 @@ def selu(x):
 
 
 @fused(static_argnames=("approximate",))
-def gelu(x, approximate: bool = True):
+def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     """Gaussian error linear unit, x * Phi(x) with the normal distribution function Phi.
 
     Args:
@@ -188,7 +191,7 @@ def gelu(x, approximate: bool = True):
 
 
 @fused(static_argnames=("axis",))
-def glu(x, axis: int = -1):
+def glu(x: Any, axis: int = -1) -> Any:
     """Gated linear unit: the first half of `axis` times the sigmoid of the second half.
 
     Raises:
@@ -203,19 +206,19 @@ def glu(x, axis: int = -1):
 
 
 @fused
-def squareplus(x, b=4):
+def squareplus(x: Any, b: Any = 4) -> Any:
     """(x + sqrt(x**2 + b)) / 2; b=4 makes the curvature at 0 that of softplus. Source: Barron, "Squareplus", 2021."""
     return 0.5 * (x + jnp.sqrt(jnp.square(x) + b))
 
 
 @fused
-def hard_sigmoid(x):
+def hard_sigmoid(x: Any) -> Array:
     """relu6(x + 3) / 6."""
     return relu6(_operand("hard_sigmoid", x) + 3.0) / 6.0
 
 
 @fused
-def hard_silu(x):
+def hard_silu(x: ArrayLike) -> Array:
     """x * hard_sigmoid(x). Source: Howard et al., "Searching for MobileNetV3", 2019."""
     x = _operand("hard_silu", x)
     return x * hard_sigmoid(x)
@@ -224,6 +227,6 @@ def hard_silu(x):
 hard_swish = hard_silu
 
 
-def tanh(x):
+def tanh(x: Any) -> Any:
     """Hyperbolic tangent."""
     return jnp.tanh(x)

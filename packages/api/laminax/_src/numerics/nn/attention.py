@@ -6,15 +6,20 @@ Source: Vaswani et al., "Attention Is All You Need", NIPS 2017.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 from laminax._src.numerics.nn.normalization import softmax
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.logarithmic_sums import logsumexp
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array
+    from laminax_runtime.arrays.arrays import Array
 
-def dot_product_attention(query, key, value, bias=None, mask=None, *, scale: float | None = None, is_causal: bool = False,
-                          query_seq_lengths=None, key_value_seq_lengths=None, local_window_size=None,
-                          implementation: str | None = None, return_residual: bool = False):
+
+def dot_product_attention(query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, *, scale: float | None = None,
+                          is_causal: bool = False, query_seq_lengths: Any = None, key_value_seq_lengths: Array | None = None,
+                          local_window_size: Any = None, implementation: str | None = None, return_residual: bool = False) -> Any:
     """softmax(query @ key^T * scale + bias) @ value, per head.
 
     Args:
@@ -64,7 +69,7 @@ def dot_product_attention(query, key, value, bias=None, mask=None, *, scale: flo
     return result, residual if len(shape) == 4 else residual[0]
 
 
-def _check_shapes(query, key, value) -> None:
+def _check_shapes(query: Any, key: Any, value: Any) -> None:
     if query.ndim != 4 or key.ndim != 4 or value.ndim != 4:
         raise ValueError("dot_product_attention: query, key and value must have 3 or 4 axes, got shapes "
                          f"{query.shape}, {key.shape}, {value.shape}")
@@ -74,7 +79,7 @@ def _check_shapes(query, key, value) -> None:
                          f"kv_heads, size] with kv_heads dividing heads, got {query.shape}, {key.shape}, {value.shape}")
 
 
-def _allowed(mask, is_causal, window, key_lengths, queries: int, keys: int):
+def _allowed(mask: Any, is_causal: bool, window: Any, key_lengths: Array | None, queries: int, keys: int) -> Any:
     """Which keys each query may see, as one mask, or None for all."""
     parts = [] if mask is None else [jnp.asarray(mask)]
     q, k = jnp.arange(queries)[:, None], jnp.arange(keys)[None, :]

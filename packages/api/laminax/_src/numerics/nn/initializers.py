@@ -8,7 +8,7 @@ outputs (fan-out), or their mean. Sources: Glorot, Bengio, AISTATS 2010 (glorot/
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax._src.numerics.floor import takes_out_sharding
 from laminax._src.numerics.numpy import namespace as jnp
@@ -16,17 +16,21 @@ from laminax._src.numerics.numpy.linalg import factorizations
 from laminax._src.numerics.random import keys as random_keys
 from laminax._src.numerics.random import samplers
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 Initializer = Callable[..., Any]
 
 
 @takes_out_sharding
-def zeros(key, shape: Sequence[int], dtype: Any = None, out_sharding=None):
+def zeros(key: ArrayLike, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
     """Zeros; the key is not used."""
     return jnp.zeros(shape, _dtype(dtype))
 
 
 @takes_out_sharding
-def ones(key, shape: Sequence[int], dtype: Any = None, out_sharding=None):
+def ones(key: ArrayLike, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Array:
     """Ones; the key is not used."""
     return jnp.ones(shape, _dtype(dtype))
 
@@ -35,39 +39,39 @@ def _dtype(dtype: Any) -> Any:
     return jnp.result_type(float) if dtype is None else dtype
 
 
-def constant(value, dtype: Any = None) -> Initializer:
+def constant(value: float, dtype: Any = None) -> Initializer:
     """An initializer that fills with `value`, a scalar or an array that broadcasts to the shape."""
     @takes_out_sharding
-    def init(key, shape, dtype=dtype, out_sharding=None):
+    def init(key: ArrayLike, shape: tuple[int, ...], dtype: Any = dtype, out_sharding: Any = None) -> Array:
         return jnp.full(shape, value, _dtype(dtype))
     return init
 
 
-def uniform(scale=1e-2, dtype: Any = None) -> Initializer:
+def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     """An initializer drawing uniformly from [0, scale)."""
     @takes_out_sharding
-    def init(key, shape, dtype=dtype, out_sharding=None):
+    def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Any:
         return samplers.uniform(key, shape, _dtype(dtype)) * jnp.array(scale, _dtype(dtype))
     return init
 
 
-def normal(stddev=1e-2, dtype: Any = None) -> Initializer:
+def normal(stddev: float = 1e-2, dtype: Any = None) -> Initializer:
     """An initializer drawing from the normal distribution with mean 0 and standard deviation `stddev`."""
     @takes_out_sharding
-    def init(key, shape, dtype=dtype, out_sharding=None):
+    def init(key: ArrayLike, shape: tuple[int, ...], dtype: Any = dtype, out_sharding: Any = None) -> Array:
         return samplers.normal(key, shape, _dtype(dtype)) * jnp.array(stddev, _dtype(dtype))
     return init
 
 
-def truncated_normal(stddev=1e-2, dtype: Any = None, lower=-2.0, upper=2.0) -> Initializer:
+def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: float = 2.0) -> Initializer:
     """An initializer drawing stddev times the normal distribution truncated to [lower, upper]."""
     @takes_out_sharding
-    def init(key, shape, dtype=dtype, out_sharding=None):
+    def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Any:
         return samplers.truncated_normal(key, lower, upper, shape, _dtype(dtype)) * jnp.array(stddev, _dtype(dtype))
     return init
 
 
-def variance_scaling(scale, mode: str, distribution: str, in_axis: int | Sequence[int] = -2,
+def variance_scaling(scale: float, mode: str, distribution: str, in_axis: int | Sequence[int] = -2,
                      out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (), dtype: Any = None) -> Initializer:
     """An initializer with variance scale / n.
 
@@ -90,7 +94,7 @@ def variance_scaling(scale, mode: str, distribution: str, in_axis: int | Sequenc
                          f"{distribution!r}")
 
     @takes_out_sharding
-    def init(key, shape, dtype=dtype, out_sharding=None):
+    def init(key: ArrayLike, shape: tuple[int, ...], dtype: Any = dtype, out_sharding: Any = None) -> Array:
         dtype = _dtype(dtype)
         is_complex = jnp.issubdtype(dtype, jnp.complexfloating)
         fan_in, fan_out = _fans(tuple(shape), in_axis, out_axis, batch_axis)
@@ -113,7 +117,7 @@ def variance_scaling(scale, mode: str, distribution: str, in_axis: int | Sequenc
     return init
 
 
-def _complex_within(key, shape: Sequence[int], dtype: Any, radius: Callable):
+def _complex_within(key: ArrayLike, shape: Sequence[int], dtype: Any, radius: Callable) -> Array:
     """Complex numbers of uniform phase, whose absolute values are a function of uniform draws from [0, 1)."""
     radius_key, phase_key = random_keys.split(key)
     real = jnp.zeros((), dtype).real.dtype
@@ -129,7 +133,7 @@ _FANS: dict[str, Callable[[float, float], float]] = {
 }
 
 
-def _fans(shape: tuple[int, ...], in_axis, out_axis, batch_axis) -> tuple[float, float]:
+def _fans(shape: tuple[int, ...], in_axis: Any, out_axis: Any, batch_axis: Any) -> tuple[float, float]:
     if len(shape) <= 1:
         raise ValueError(f"Can't compute input and output sizes of a {len(shape)}-dimensional weights tensor. Must be at least "
                          f"2D; got shape {shape}.")
@@ -139,7 +143,7 @@ def _fans(shape: tuple[int, ...], in_axis, out_axis, batch_axis) -> tuple[float,
     return in_size * receptive_field, out_size * receptive_field
 
 
-def _scaled(name: str, scale: float, mode: str, distribution: str, source: str):
+def _scaled(name: str, scale: float, mode: str, distribution: str, source: str) -> Callable:
     def make(in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (),
              dtype: Any = None) -> Initializer:
         return variance_scaling(scale, mode, distribution, in_axis=in_axis, out_axis=out_axis, batch_axis=batch_axis,
@@ -157,7 +161,7 @@ he_uniform = kaiming_uniform = _scaled("he_uniform", 2.0, "fan_in", "uniform", "
 he_normal = kaiming_normal = _scaled("he_normal", 2.0, "fan_in", "truncated_normal", "He (Kaiming) normal")
 
 
-def orthogonal(scale=1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+def orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
     """An initializer of uniformly distributed orthogonal matrices times `scale`.
 
     Args:
@@ -166,7 +170,7 @@ def orthogonal(scale=1.0, column_axis: int = -1, dtype: Any = None) -> Initializ
         orthonormal.
     """
     @takes_out_sharding
-    def init(key, shape, dtype=dtype, out_sharding=None):
+    def init(key: ArrayLike, shape: tuple[int, ...], dtype: Any = dtype, out_sharding: Any = None) -> Array:
         if len(shape) < 2:
             raise ValueError(f"orthogonal initializer requires at least a 2D shape, got {tuple(shape)}")
         dtype = _dtype(dtype)
@@ -181,14 +185,14 @@ def orthogonal(scale=1.0, column_axis: int = -1, dtype: Any = None) -> Initializ
     return init
 
 
-def delta_orthogonal(scale=1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+def delta_orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
     """An initializer of convolution kernels that are orthogonal at the centre and zero elsewhere.
 
     Source: Xiao et al., "Dynamical Isometry and a Mean Field Theory of CNNs", ICML 2018. Shapes have 3 to 5 axes, input
     and output features last, with at least as many outputs as inputs.
     """
     @takes_out_sharding
-    def init(key, shape, dtype=dtype, out_sharding=None):
+    def init(key: ArrayLike, shape: tuple[int, ...], dtype: Any = dtype, out_sharding: Any = None) -> Array:
         if len(shape) not in (3, 4, 5):
             raise ValueError(f"Delta orthogonal initializer requires a 3D, 4D or 5D shape, got {tuple(shape)}.")
         if shape[-1] < shape[-2]:

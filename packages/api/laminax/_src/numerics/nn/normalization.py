@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,15 +19,20 @@ from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import concrete_int, inexact, user_dtype
 from laminax._src.numerics.numpy.logarithmic_sums import logsumexp
 
+if TYPE_CHECKING:
+    from laminax_ir.symbolic.symbolic_dims import SymbolicDim
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
-def logmeanexp(x, axis=None, where=None, keepdims: bool = False):
+
+def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
     """log(mean(exp(x))): logsumexp minus the logarithm of the number of elements. Arguments as there."""
     total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
     count = jnp.sum(jnp.ones_like(x, dtype=total.dtype), axis=axis, where=where, keepdims=keepdims)
     return total - jnp.log(count)
 
 
-def softmax(x, axis: int | tuple[int, ...] | None = -1, where=None):
+def softmax(x: Any, axis: int | tuple[int, ...] | None = -1, where: Array | None = None) -> Any:
     """exp(x) / sum(exp(x)) along an axis, without overflow.
 
     Args:
@@ -40,18 +45,18 @@ def softmax(x, axis: int | tuple[int, ...] | None = -1, where=None):
 
 
 @fused(static_argnames=("axis",))
-def _softmax(x, where, *, axis):
+def _softmax(x: ArrayLike, where: Any, *, axis: Any) -> Array:
     if config.softmax_custom_jvp.value:
         return _softmax_by_rule(axis, jnp.asarray(inexact("softmax", x)), where)
     return _plain_softmax(axis, jnp.asarray(inexact("softmax", x)), where)
 
 
-def _plain_softmax(axis, x, where):
+def _plain_softmax(axis: Any, x: Any, where: Any) -> Any:
     _, exponentials, total = _shifted_and_sum(x, where, axis)
     return exponentials / total
 
 
-def _shifted_and_sum(x, where, axis):
+def _shifted_and_sum(x: Any, where: Any, axis: Any) -> tuple[Any, ...]:
     """x less its largest element, the exponentials of that, and their sum. What `where` leaves out is -inf, whose exponential and the
     derivative of that are 0; where it leaves out everything the sum is 1, since the derivatives of division and logarithm need a sum."""
     if where is not None:
@@ -66,34 +71,34 @@ def _shifted_and_sum(x, where, axis):
 
 
 @partial(custom_jvp, nondiff_argnums=(0,))
-def _softmax_by_rule(axis, x, where):
+def _softmax_by_rule(axis: int, x: Any, where: Array | None) -> Any:
     return _plain_softmax(axis, x, where)
 
 
 @_softmax_by_rule.defjvp
-def _softmax_jvp(axis, primals, tangents):
+def _softmax_jvp(axis: int, primals: tuple[Array | None, ...], tangents: tuple[Any, ...]) -> tuple[Array, Array]:
     """The derivative needs the result y only: y * (x_dot - sum(y * x_dot))."""
     (x, where), (x_dot, _) = primals, tangents
     y = _softmax_by_rule(axis, x, where)
     return y, y * (x_dot - (y * x_dot).sum(axis, where=where, keepdims=True))
 
 
-def log_softmax(x, axis: int | tuple[int, ...] | None = -1, where=None):
+def log_softmax(x: Any, axis: int | tuple[int, ...] | None = -1, where: Array | None = None) -> Any:
     """Logarithm of softmax, computed as x - logsumexp(x). Elements left out by `where` get -inf."""
     axis = tuple(axis) if isinstance(axis, list) else axis
     return _log_softmax(x, where, axis=axis)
 
 
 @fused(static_argnames=("axis",))
-def _log_softmax(x, where, *, axis):
+def _log_softmax(x: ArrayLike, where: Any, *, axis: Any) -> Array:
     x = jnp.asarray(inexact("log_softmax", x))
     shifted, _, total = _shifted_and_sum(x, where, axis)
     return shifted - jnp.log(total)
 
 
 @fused(static_argnames=("axis", "algorithm"))
-def standardize(x, axis: int | tuple[int, ...] | None = -1, mean=None, variance=None, epsilon=1e-5, where=None, *,
-                algorithm: str = "fast"):
+def standardize(x: ArrayLike, axis: int | tuple[int, ...] | None = -1, mean: ArrayLike | None = None, variance: ArrayLike | None = None,
+                epsilon: float = 1e-5, where: ArrayLike | None = None, *, algorithm: str = "fast") -> Array:
     """(x - mean) / sqrt(variance + epsilon) along an axis; mean and variance are computed unless given.
 
     Args:
@@ -141,7 +146,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1, out_
 
 
 @fused(static_argnames=("num_classes", "dtype", "axis"))
-def _one_hot(x, *, num_classes, dtype, axis):
+def _one_hot(x: ArrayLike, *, num_classes: SymbolicDim | int, dtype: np.dtype, axis: int) -> Array:
     x = jnp.asarray(x)
     ndim = x.ndim + 1
     if not -ndim <= axis < ndim:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import warnings
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -16,8 +16,12 @@ from laminax_ir.types.avals import get_aval
 
 from laminax._src.numerics.numpy.arguments import as_array, ensure_array, ensure_arrays, one_axis, shape_of
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
-def apply_along_axis(func1d: Callable, axis: int, arr, *args: Any, **kwargs: Any):
+
+def apply_along_axis(func1d: Callable, axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> Array:
     """Applies a function of a vector to each vector along an axis.
 
     Args:
@@ -37,7 +41,7 @@ def apply_along_axis(func1d: Callable, axis: int, arr, *args: Any, **kwargs: Any
     return mapped(arr)
 
 
-def apply_over_axes(func: Callable, a, axes: Sequence[int]):
+def apply_over_axes(func: Callable, a: Any, axes: Sequence[int]) -> Any:
     """Applies a function of an array and an axis once for each axis, its result to the next.
 
     Args:
@@ -64,7 +68,7 @@ _ARGUMENT = rf"\((?:{_AXIS}(?:,{_AXIS})*)?\)"
 _SIGNATURE = re.compile(rf"^{_ARGUMENT}(?:,{_ARGUMENT})*->{_ARGUMENT}(?:,{_ARGUMENT})*$")
 
 
-def vectorize(pyfunc: Callable, *, excluded=frozenset(), signature: str | None = None) -> Callable:
+def vectorize(pyfunc: Callable, *, excluded: Any = frozenset(), signature: str | None = None) -> Callable:
     """Makes a function of scalars, or of arrays of given ranks, one of arrays with any further leading axes, broadcast.
 
     Args:
@@ -90,14 +94,14 @@ def vectorize(pyfunc: Callable, *, excluded=frozenset(), signature: str | None =
     parsed = None if signature is None else _parse_signature(signature)
 
     @functools.wraps(pyfunc)
-    def wrapped(*args, **kwargs):
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
         left_out = {e for e in excluded if isinstance(e, int) and e < len(args)}
         names = [k for k in kwargs if k not in excluded]
         places = [i for i in range(len(args)) if i not in left_out]
         arrays = [args[i] for i in places] + [kwargs[k] for k in names]
         arrays = [as_array(x) for x in ensure_arrays("vectorize", *arrays)]
 
-        def core(*values):
+        def core(*values: Any) -> Any:
             full = list(args)
             for i, v in zip(places, values):
                 full[i] = v
@@ -117,7 +121,7 @@ def _parse_signature(signature: str) -> tuple[list[tuple[str, ...]], list[tuple[
                  for side in text.split("->"))
 
 
-def _vectorized(core: Callable, arrays: list, parsed) -> Any:
+def _vectorized(core: Callable, arrays: list, parsed: tuple[list[Any], ...] | None) -> Any:
     from laminax_transforms import vmap  # loaded when something is mapped
     inputs, outputs = parsed if parsed is not None else ([()] * len(arrays), None)
     if len(inputs) != len(arrays):
@@ -156,9 +160,9 @@ def _report_rank_promotion(shapes: list) -> None:
     warnings.warn(text, stacklevel=4)
 
 
-def _checked(core: Callable, outputs, sizes: dict[str, int]) -> Callable:
+def _checked(core: Callable, outputs: Sequence[tuple[str, ...]] | None, sizes: dict[str, int]) -> Callable:
     """The function with its results compared with the signature."""
-    def call(*values):
+    def call(*values: Any) -> Any:
         result = core(*values)
         known = dict(sizes)
         results = list(result) if isinstance(result, (list, tuple)) else [result]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
@@ -35,9 +35,12 @@ from laminax._src.numerics.numpy.elementary import named
 from laminax._src.numerics.numpy.reshaping import broadcast_arrays
 from laminax._src.numerics.numpy.ufunc import builtin_ufunc
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 
 def _binary(name: str, function: Callable, text: str, raises: str = "") -> Callable:
-    def fun(x, y, /):
+    def fun(x: ArrayLike, y: Any, /) -> Array:
         x, y = ensure_arrays(name, x, y)
         return function(x, y)
 
@@ -61,13 +64,13 @@ divide = alias(true_divide, "divide")
 
 
 @fused
-def floor_divide(x, y, /):
+def floor_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
     """The largest whole number not above x / y, elementwise; bools are taken as integers."""
     return operators.floor_divide(*promote_numeric("floor_divide", x, y))
 
 
 @fused
-def remainder(x, y, /):
+def remainder(x: ArrayLike, y: ArrayLike, /) -> Array:
     """x - floor(x / y) * y, with the sign of y, elementwise; bools are taken as integers."""
     return operators.remainder(*promote_numeric("remainder", x, y))
 
@@ -76,13 +79,13 @@ mod = alias(remainder, "mod")
 
 
 @fused
-def divmod(x, y, /):
+def divmod(x: Any, y: Any, /) -> Any:
     """The pair (floor_divide(x, y), remainder(x, y))."""
     return operators.divmod_(*promote_numeric("divmod", x, y))
 
 
 @fused
-def fmod(x, y, /):
+def fmod(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Remainder of x / y with the sign of x, elementwise; of integers and 0 it is 0."""
     x, y = promote_arrays("fmod", *promote_numeric("fmod", x, y))
     dtype = dtype_of(x)
@@ -94,7 +97,7 @@ def fmod(x, y, /):
 _NOT_CONCRETE = (Tracer, int, float, complex)
 
 
-def power(x, y, /):
+def power(x: Any, y: Any, /) -> Any:
     """x ** y, elementwise.
 
     Args:
@@ -120,7 +123,7 @@ def power(x, y, /):
 
 
 @fused
-def _power(x, y):
+def _power(x: ArrayLike, y: ArrayLike) -> Array:
     return operators.power(x, y)
 
 
@@ -128,42 +131,42 @@ pow = alias(power, "pow")
 
 
 @fused
-def float_power(x, y, /):
+def float_power(x: Any, y: Any, /) -> Any:
     """x ** y computed in floats, elementwise."""
     return op.pow(*promote_inexact("float_power", x, y))
 
 
 @builtin_ufunc(reduce=methods.extreme("max"), at=methods.update("max"))
-def maximum(x, y, /):
+def maximum(x: ArrayLike, y: Any, /) -> Any:
     """The greater of x and y, elementwise; NaN if either is NaN; complex numbers in lexicographic order."""
     return op.max(*promote_arrays("maximum", x, y))
 
 
 @builtin_ufunc(reduce=methods.extreme("min"), at=methods.update("min"))
-def minimum(x, y, /):
+def minimum(x: ArrayLike, y: ArrayLike, /) -> Array:
     """The lesser of x and y, elementwise; NaN if either is NaN; complex numbers in lexicographic order."""
     return op.min(*promote_arrays("minimum", x, y))
 
 
 @fused
-def fmax(x1, x2):
+def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The greater of x1 and x2, elementwise; of a number and NaN the number."""
     return _ignoring_nan("fmax", operators.greater, x1, x2)
 
 
 @fused
-def fmin(x1, x2):
+def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The lesser of x1 and x2, elementwise; of a number and NaN the number."""
     return _ignoring_nan("fmin", operators.less, x1, x2)
 
 
-def _ignoring_nan(name: str, better: Callable, x1, x2):
+def _ignoring_nan(name: str, better: Callable, x1: ArrayLike, x2: ArrayLike) -> Array:
     x1, x2 = promote_arrays(name, x1, x2)
     return _where(op.bitwise_or(better(x1, x2), op.ne(x2, x2)), x1, x2)
 
 
 @fused
-def arctan2(x1, x2, /):
+def arctan2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The angle of the point (x2, x1) in radians, from -pi to pi, elementwise."""
     return op.atan2(*promote_inexact("arctan2", x1, x2))
 
@@ -172,7 +175,7 @@ atan2 = alias(arctan2, "atan2")
 
 
 @fused
-def hypot(x1, x2, /):
+def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """sqrt(x1**2 + x2**2), elementwise, without overflow on the way; inf if either is infinite.
 
     Raises:
@@ -193,7 +196,7 @@ def hypot(x1, x2, /):
 
 
 @fused
-def heaviside(x1, x2, /):
+def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The step function: 0 below 0, x2 at 0, 1 above, elementwise."""
     x1, x2 = promote_inexact("heaviside", x1, x2)
     dtype = dtype_of(x1)
@@ -206,14 +209,14 @@ def heaviside(x1, x2, /):
 
 
 @fused
-def gcd(x1, x2):
+def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
     """Greatest common divisor of integers, elementwise, by Euclid's algorithm; gcd(0, 0) is 0."""
     x1, x2 = _integers("gcd", x1, x2)
     x1, x2 = broadcast_arrays(operators.absolute(x1), operators.absolute(x2))
     dtype = dtype_of(x1)
     zero = scalar_like(0, dtype)
 
-    def step(pair):
+    def step(pair: tuple[ArrayLike, ...]) -> tuple[Array, Array]:
         a, b = pair
         nonzero = op.ne(b, zero)
         safe = op.select(nonzero, b, shape_ops.full(b.shape, 1, dtype))
@@ -225,7 +228,7 @@ def gcd(x1, x2):
 
 
 @fused
-def lcm(x1, x2):
+def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
     """Least common multiple of integers, elementwise; 0 if either is 0."""
     x1, x2 = _integers("lcm", x1, x2)
     x1, x2 = operators.absolute(x1), operators.absolute(x2)
@@ -236,7 +239,7 @@ def lcm(x1, x2):
     return strong_unless_scalar(_where(empty, zero, op.mul(x1, op.div(x2, _where(empty, one, divisor)))), x1, x2)
 
 
-def _integers(name: str, *args):
+def _integers(name: str, *args: Any) -> Any:
     args = promote_arrays(name, *args)
     if not is_kind(args[0], dtypes.integer):
         raise ValueError(f"{name}: arguments must be integers, got {', '.join(get_aval(x).str_short() for x in args)}")

@@ -7,7 +7,7 @@ values or the place of an array (`item`, `sharding`, ...) is the runtime's; the 
 from __future__ import annotations
 
 import importlib
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.tracing.trace import Tracer
@@ -16,6 +16,9 @@ from laminax_ir.types.errors import ConcretizationTypeError
 from laminax_runtime import install_array_methods
 
 from laminax._src.numerics import key_places
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 
 def install() -> None:
@@ -100,7 +103,7 @@ _PROPERTIES: dict[str, tuple[str, str]] = {
 def _method(name: str, module: str, function: str) -> Callable:
     found: list[Callable] = []
 
-    def method(self, *args, **kwargs):
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not found:
             found.append(getattr(importlib.import_module(f"laminax._src.numerics.numpy.{module}"), function))
         try:
@@ -118,7 +121,7 @@ def _method(name: str, module: str, function: str) -> Callable:
 _general_item = _method("__getitem__", "indexing", "getitem")
 
 
-def _array_namespace(self, *, api_version: str | None = None):
+def _array_namespace(self: Any, *, api_version: str | None = None) -> Any:
     """The module with the functions of the Python array API standard for this array: `laminax.numpy`.
 
     Args:
@@ -135,31 +138,31 @@ def _array_namespace(self, *, api_version: str | None = None):
     return namespace
 
 
-def _refuse_flat(self):
+def _refuse_flat(self: Any) -> None:
     raise NotImplementedError("ndarray.flat is not supported, because arrays do not change; use .ravel() or .flatten()")
 
 
-def _nbytes(self) -> int:
+def _nbytes(self: Any) -> int:
     """The bytes of all elements in NumPy's representation."""
     return self.aval.size * self.aval.dtype.itemsize
 
 
-def _itemsize(self) -> int:
+def _itemsize(self: Any) -> int:
     """The bytes of one element in NumPy's representation."""
     return self.aval.dtype.itemsize
 
 
-def _traced_item(self, *args):
+def _traced_item(self: ArrayLike, *args: Any) -> Any:
     """The only element, or the one at an index, as a Python scalar; only where the value is known."""
     return self._concretize(ConcretizationTypeError, f"{_ABSTRACT} The item() method was called on", _KNOWN_HINT).item(*args)
 
 
-def _traced_tolist(self):
+def _traced_tolist(self: ArrayLike) -> Any:
     """The elements as nested lists of Python scalars; only where the values are known."""
     return self._concretize(ConcretizationTypeError, f"{_ABSTRACT} The tolist() method was called on", _KNOWN_HINT).tolist()
 
 
-def _traced_tobytes(self, order: str = "C"):
+def _traced_tobytes(self: ArrayLike, order: str = "C") -> Any:
     """The elements as bytes; only where the values are known."""
     return self._concretize(ConcretizationTypeError, f"{_ABSTRACT} The tobytes() method was called on", _KNOWN_HINT).tobytes(order)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
@@ -19,8 +20,14 @@ from laminax._src.numerics.numpy.conditions import _where
 from laminax._src.numerics.numpy.reducing import DOC, WHERE_DOC, accumulation_dtype, checked_mask, reduce_over_axes, static_axis
 from laminax._src.numerics.numpy.reductions import _sum
 
+if TYPE_CHECKING:
+    import numpy as np
 
-def mean(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, *, where=None):
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
+
+def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None) -> Any:
     refuse_out("mean", out)
     return _mean(a, axis=static_axis("mean", axis), dtype=user_dtype("mean", dtype), keepdims=keepdims, where=where)
 
@@ -30,7 +37,7 @@ mean.__doc__ = DOC.format(text="Mean over axes; NaN where there is nothing", dty
 
 
 @fused(static_argnames=("axis", "dtype", "keepdims"))
-def _mean(a, axis, dtype, keepdims, where):
+def _mean(a: ArrayLike, axis: Any, dtype: Any, keepdims: bool, where: ArrayLike | None) -> Array:
     a = ensure_array("mean", a)
     aval = get_aval(a)
     axes = axis_tuple("mean", axis, aval.ndim)
@@ -47,7 +54,8 @@ def _mean(a, axis, dtype, keepdims, where):
     return value if computed == result else op.convert_element_type(value, result)
 
 
-def average(a, axis=None, weights=None, returned: bool = False, keepdims: bool = False):
+def average(a: ArrayLike, axis: int | None = None, weights: ArrayLike | None = None, returned: bool = False,
+            keepdims: bool = False) -> Array:
     """Weighted mean over axes.
 
     Args:
@@ -67,7 +75,7 @@ def average(a, axis=None, weights=None, returned: bool = False, keepdims: bool =
 
 
 @fused(static_argnames=("axis", "returned", "keepdims"))
-def _average(a, axis, weights, returned, keepdims):
+def _average(a: ArrayLike, axis: int, weights: ArrayLike, returned: bool, keepdims: bool) -> Array:
     a = ensure_array("average", a)
     shape = shape_of(a)
     axes = axis_tuple("average", axis, len(shape))
@@ -90,14 +98,14 @@ def _average(a, axis, weights, returned, keepdims):
     return (result, total) if returned else result
 
 
-def var(a, axis=None, dtype=None, out: None = None, ddof: int = 0, keepdims: bool = False, *, where=None, mean=None,
-        correction=None):
+def var(a: ArrayLike, axis: Any = None, dtype: type | None = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
+        where: Any = None, mean: Any = None, correction: Any = None) -> Any:
     refuse_out("var", out)
     return _var(a, axis=static_axis("var", axis), dtype=user_dtype("var", dtype), ddof=_divisor("var", ddof, correction),
                 keepdims=keepdims, where=where, mean=mean)
 
 
-def _divisor(name: str, ddof, correction):
+def _divisor(name: str, ddof: int, correction: Any) -> int:
     if correction is None:
         return ddof
     if not isinstance(ddof, int) or ddof != 0:
@@ -113,7 +121,8 @@ var.__doc__ = DOC.format(text="Variance over axes: the mean of |a - mean(a)|**2"
 
 
 @fused(static_argnames=("axis", "dtype", "keepdims", "name"))
-def _var(a, axis, dtype, ddof, keepdims, where, mean, name="var"):
+def _var(a: ArrayLike, axis: Any, dtype: np.dtype | None, ddof: ArrayLike, keepdims: bool, where: Any, mean: Any,
+         name: str = "var") -> Array:
     a = ensure_array(name, a)
     aval = get_aval(a)
     axes = axis_tuple(name, axis, aval.ndim)
@@ -154,8 +163,8 @@ def _var(a, axis, dtype, ddof, keepdims, where, mean, name="var"):
     return value if real == result else op.convert_element_type(value, result)
 
 
-def std(a, axis=None, dtype=None, out: None = None, ddof: int = 0, keepdims: bool = False, *, where=None, mean=None,
-        correction=None):
+def std(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
+        where: ArrayLike | None = None, mean: Any = None, correction: Any = None) -> Any:
     refuse_out("std", out)
     return _std(a, axis=static_axis("std", axis), dtype=user_dtype("std", dtype), ddof=_divisor("std", ddof, correction),
                 keepdims=keepdims, where=where, mean=mean)
@@ -165,5 +174,5 @@ std.__doc__ = DOC.format(text="Standard deviation over axes, sqrt(var(a))", dtyp
 
 
 @fused(static_argnames=("axis", "dtype", "keepdims"))
-def _std(a, axis, dtype, ddof, keepdims, where, mean):
+def _std(a: ArrayLike, axis: Any, dtype: Any, ddof: ArrayLike, keepdims: bool, where: ArrayLike | None, mean: Any) -> Array:
     return op.sqrt(_var(a, axis, dtype, ddof, keepdims, where, mean, "std"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,10 +17,14 @@ from laminax_ir.types.avals import get_aval
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy.arguments import convert, dtype_of, ensure_array, is_kind, one_axis, shape_of
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 _UINT8 = np.dtype(np.uint8)
 
 
-def packbits(a, axis: int | None = None, bitorder: str = "big"):
+def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
     """Packs truth values into bytes, eight along an axis into one; zeros fill up the last.
 
     Args:
@@ -40,7 +45,7 @@ def _shifts(name: str, bitorder: str) -> tuple[int, ...]:
 
 
 @fused(static_argnames=("axis", "shifts"))
-def _packbits(a, axis, shifts):
+def _packbits(a: ArrayLike, axis: Any, shifts: tuple[int, ...]) -> Array:
     if not is_kind(a, dtypes.integer) and dtype_of(a) != np.bool_:
         raise TypeError(f"Expected an input array of integer or boolean data type, got {get_aval(a).str_short()}")
     if axis is None:
@@ -55,7 +60,7 @@ def _packbits(a, axis, shifts):
     return reduce_or(op.shift_left(a, np.broadcast_to(places, a.shape)), (axis + 1,))
 
 
-def unpackbits(a, axis: int | None = None, count: int | None = None, bitorder: str = "big"):
+def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
     """Unpacks bytes into bits, one into eight along an axis.
 
     Args:
@@ -75,7 +80,7 @@ def unpackbits(a, axis: int | None = None, count: int | None = None, bitorder: s
 
 
 @fused(static_argnames=("axis", "count", "shifts"))
-def _unpackbits(a, axis, count, shifts):
+def _unpackbits(a: Any, axis: Any, count: int, shifts: Any) -> Any:
     if axis is None:
         a, axis = shape_ops.reshape(a, (math.prod(shape_of(a)),)), 0
     axis = one_axis("unpackbits", axis, len(shape_of(a)))

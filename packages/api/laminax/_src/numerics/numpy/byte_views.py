@@ -15,7 +15,7 @@ from laminax._src.numerics.numpy.indexing import getitem
 from laminax._src.numerics.numpy.reshaping import flip
 
 
-def view(self, dtype=None, type=None):
+def view(self: Any, dtype: Any = None, type: int | None = None) -> Any:
     """The same bytes with another dtype; a change of width changes the size of the last axis.
 
     Args:
@@ -66,7 +66,7 @@ def view(self, dtype=None, type=None):
     return op.bitcast_convert_type(shape_ops.reshape(self, (*aval.shape[:-1], aval.shape[-1] // ratio, ratio)), new)
 
 
-def byteswap(self):
+def byteswap(self: Any) -> Any:
     """The array with the bytes of each element in reverse order; the parts of a complex number are elements of their own.
 
     Raises:

@@ -37,7 +37,7 @@ def truth_of(x: Any, name: str = "where") -> Any:
 
 
 @fused
-def _where(condition, x, y):
+def _where(condition: Any, x: Any, y: Any) -> Any:
     """Elements of x where the condition holds, of y elsewhere: `where` of three arguments, under the name that its program has."""
     condition, x, y = ensure_arrays("where", condition, x, y)
     condition = truth_of(condition)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -19,9 +19,13 @@ from laminax_ir.types.partition_specs import PartitionSpec
 from laminax._src.numerics.floor import device_put, fused, split_result
 from laminax._src.numerics.numpy.arguments import as_array, convert, dtype_of, ensure_array, is_host_value, promote_dtypes, user_dtype
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array
+    from laminax_runtime.arrays.arrays import Array
+
 
 def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str | None = "K", ndmin: int = 0, device: Any = None,
-          out_sharding: Any = None):
+          out_sharding: Any = None) -> Any:
     """Makes an array from a value, or from nested sequences of values.
 
     Args:
@@ -135,7 +139,7 @@ def _from_sequence(values: Sequence[Any], dtype: Any) -> Any:
     return with_dtype(joined, dtype) if dtype is not None else _strong(joined)
 
 
-def _checked_ints(values, leaves, dtype) -> np.ndarray:
+def _checked_ints(values: Sequence[Any], leaves: Sequence[complex], dtype: np.dtype) -> np.ndarray:
     if dtypes.issubdtype(dtype, dtypes.integer):
         for x in leaves:
             if type(x) is int:
@@ -188,7 +192,7 @@ def placed(x: Any, device: Any) -> Any:
 
 
 def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None,
-            out_sharding: Any = None):
+            out_sharding: Any = None) -> Any:
     """Converts a value to an array, without a copy where it is one already.
 
     Args:
@@ -210,7 +214,7 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool |
     return array(a, dtype, copy=bool(copy), order=order, device=device, out_sharding=out_sharding)
 
 
-def copy(a: Any, order: str | None = None):
+def copy(a: Any, order: str | None = None) -> Any:
     """A copy of an array.
 
     Args:
@@ -220,7 +224,7 @@ def copy(a: Any, order: str | None = None):
     return array(ensure_array("copy", a), copy=True, order=order)
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None):
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
     """Converts the elements to another dtype.
 
     Args:
@@ -243,17 +247,17 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None):
     return placed(op.copy(result) if copy and result is x else result, device)
 
 
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0):
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
     """An array from an object's bytes; parameters as for `numpy.frombuffer`."""
     return asarray(np.frombuffer(buffer=buffer, dtype=dtype, count=count, offset=offset))
 
 
-def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str):
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
     """An array from numbers written in a string, separated by `sep`; parameters as for `numpy.fromstring`."""
     return asarray(np.fromstring(string=string, dtype=dtype, count=count, sep=sep))
 
 
-def fromfile(*args: Any, **kwargs: Any):
+def fromfile(*args: Any, **kwargs: Any) -> None:
     """Not provided, because it would depend on the machine's files.
 
     Raises:
@@ -262,7 +266,7 @@ def fromfile(*args: Any, **kwargs: Any):
     raise NotImplementedError("numpy.fromfile is not provided; read with NumPy and convert: asarray(np.fromfile(...))")
 
 
-def fromiter(*args: Any, **kwargs: Any):
+def fromiter(*args: Any, **kwargs: Any) -> None:
     """Not provided, because iterators have effects.
 
     Raises:
@@ -271,7 +275,7 @@ def fromiter(*args: Any, **kwargs: Any):
     raise NotImplementedError("numpy.fromiter is not provided; use NumPy and convert: asarray(np.fromiter(...))")
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None):
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
     """An array from an object with the DLPack protocol, sharing its memory where that is possible.
 
     Args:
@@ -282,7 +286,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None):
     return runtime.from_dlpack(x, device=device, copy=copy)
 
 
-def to_device(self: Any, device: Any, *, stream: int | Any | None = None):
+def to_device(self: Any, device: Any, *, stream: int | Any | None = None) -> Any:
     """The array on another device, as the array API standard names it; see `laminax.device_put`.
 
     Args:

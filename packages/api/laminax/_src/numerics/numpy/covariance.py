@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
@@ -19,8 +19,13 @@ from laminax._src.numerics.numpy.diagonals import _diagonal
 from laminax._src.numerics.numpy.joining import concatenate
 from laminax._src.numerics.numpy.matrix_products import _dot
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
-def cov(m, y=None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights=None, aweights=None, dtype=None):
+
+def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: Any = None,
+        aweights: Array | None = None, dtype: type | None = None) -> Array:
     """The covariance matrix of variables.
 
     Args:
@@ -48,7 +53,7 @@ def cov(m, y=None, rowvar: bool = True, bias: bool = False, ddof: int | None = N
 
 
 @fused(static_argnames=("rowvar", "ddof", "dtype"))
-def _cov(m, y, fweights, aweights, rowvar, ddof, dtype):
+def _cov(m: ArrayLike, y: Any, fweights: Any, aweights: ArrayLike | None, rowvar: bool, ddof: int, dtype: Any) -> Array:
     given = ensure_arrays("cov", m) if y is None else ensure_arrays("cov", m, y)
     given = promote_inexact("cov", *given) if dtype is None else [convert(x, dtype) for x in given]
     common = dtypes.to_inexact_dtype(dtypes.result_type(*given))
@@ -94,7 +99,7 @@ def _cov(m, y, fweights, aweights, rowvar, ddof, dtype):
     return shape_ops.squeeze(result, tuple(i for i, n in enumerate(result.shape) if n == 1))
 
 
-def corrcoef(x, y=None, rowvar: bool = True, dtype=None):
+def corrcoef(x: ArrayLike, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Array:
     """The matrix of correlation coefficients of variables; parameters as for `cov`."""
     if dtype is not None and not dtypes.issubdtype(dtype, dtypes.inexact):
         raise ValueError(f"corrcoef: dtype must be a subclass of float or complex; got {dtype!r}")
@@ -102,7 +107,7 @@ def corrcoef(x, y=None, rowvar: bool = True, dtype=None):
 
 
 @fused(static_argnames=("rowvar", "dtype"))
-def _corrcoef(x, y, rowvar, dtype):
+def _corrcoef(x: ArrayLike, y: Any, rowvar: bool, dtype: Any) -> Array:
     c = _cov(x, y, None, None, rowvar, 1, dtype)
     if len(c.shape) == 0:
         return op.div(c, c)

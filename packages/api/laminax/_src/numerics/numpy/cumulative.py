@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +18,12 @@ from laminax._src.numerics.numpy.arguments import convert, dtype_of, ensure_arra
 from laminax._src.numerics.numpy.nan_reductions import without_nan
 from laminax._src.numerics.numpy.reducing import BOOL, static_axis, sum_dtype
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
-def cumsum(a, axis: int | None = None, dtype=None, out: None = None):
+
+def cumsum(a: ArrayLike, axis: int | None = None, dtype: type | None = None, out: None = None) -> Any:
     """Sums of the elements up to each one along an axis.
 
     Args:
@@ -35,21 +40,21 @@ def cumsum(a, axis: int | None = None, dtype=None, out: None = None):
                                  promote_integers=False, fill=None)
 
 
-def cumprod(a, axis: int | None = None, dtype=None, out: None = None):
+def cumprod(a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
     """Products of the elements up to each one along an axis; parameters as for `cumsum`."""
     refuse_out("cumprod", out)
     return _cumulative_reduction(a, name="cumprod", axis=static_axis("cumprod", axis), dtype=user_dtype("cumprod", dtype),
                                  promote_integers=False, fill=None)
 
 
-def nancumsum(a, axis: int | None = None, dtype=None, out: None = None):
+def nancumsum(a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
     """Sums of the elements up to each one along an axis, NaN counted as 0; parameters as for `cumsum`."""
     refuse_out("nancumsum", out)
     return _cumulative_reduction(a, name="cumsum", axis=static_axis("nancumsum", axis), dtype=user_dtype("nancumsum", dtype),
                                  promote_integers=False, fill=0)
 
 
-def nancumprod(a, axis: int | None = None, dtype=None, out: None = None):
+def nancumprod(a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
     """Products of the elements up to each one along an axis, NaN counted as 1; parameters as for `cumsum`."""
     refuse_out("nancumprod", out)
     return _cumulative_reduction(a, name="cumprod", axis=static_axis("nancumprod", axis),
@@ -57,7 +62,8 @@ def nancumprod(a, axis: int | None = None, dtype=None, out: None = None):
 
 
 @fused(static_argnames=("name", "axis", "dtype", "promote_integers", "fill"))
-def _cumulative_reduction(a, name, axis, dtype, promote_integers, fill):
+def _cumulative_reduction(a: ArrayLike, name: str, axis: int | None, dtype: np.dtype | None, promote_integers: bool,
+                          fill: int | None) -> Array:
     a = ensure_array(name, a)
     if axis is None:
         a = shape_ops.reshape(a, (math.prod(shape_of(a)),))
@@ -75,7 +81,7 @@ def _cumulative_reduction(a, name, axis, dtype, promote_integers, fill):
     return strong(getattr(cumulative, name)(a, axis))
 
 
-def cumulative_sum(x, /, *, axis: int | None = None, dtype=None, include_initial: bool = False):
+def cumulative_sum(x: ArrayLike, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
     """Sums of the elements up to each one along an axis, as the array API standard has it.
 
     Args:
@@ -90,7 +96,7 @@ def cumulative_sum(x, /, *, axis: int | None = None, dtype=None, include_initial
     return _standard_cumulative("cumulative_sum", "cumsum", x, axis, dtype, 0 if include_initial else None)
 
 
-def cumulative_prod(x, /, *, axis: int | None = None, dtype=None, include_initial: bool = False):
+def cumulative_prod(x: ArrayLike, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
     """Products of the elements up to each one along an axis; parameters as for `cumulative_sum`; the first may be a 1.
 
     Integers keep their dtype by default.
@@ -98,7 +104,7 @@ def cumulative_prod(x, /, *, axis: int | None = None, dtype=None, include_initia
     return _standard_cumulative("cumulative_prod", "cumprod", x, axis, dtype, 1 if include_initial else None, widens=False)
 
 
-def _standard_cumulative(public: str, name: str, x, axis, dtype, initial, widens: bool = True):
+def _standard_cumulative(public: str, name: str, x: ArrayLike, axis: Any, dtype: Any, initial: Any, widens: bool = True) -> Array:
     x = ensure_array(public, x)
     rank = len(shape_of(x))
     if rank == 0:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,8 +43,12 @@ from laminax._src.numerics.numpy.reshaping import moveaxis, ravel
 from laminax._src.numerics.numpy.sorting import nonzero
 from laminax._src.numerics.numpy.updates import update
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
-def trace(a, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype=None, out: None = None):
+
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
     """Sum of a diagonal.
 
     Args:
@@ -61,16 +66,16 @@ def trace(a, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype=None, out: N
 
 
 @fused(static_argnames=("offset", "axis1", "axis2", "dtype"))
-def _trace_of_known(a, offset, axis1, axis2, dtype):
+def _trace_of_known(a: Any, offset: int, axis1: int, axis2: int, dtype: Any) -> Array:
     return _trace(a, offset, axis1, axis2, dtype)
 
 
 @fused(static_argnames=("axis1", "axis2", "dtype"))
-def _trace_of(a, offset, axis1, axis2, dtype):
+def _trace_of(a: Any, offset: int, axis1: int, axis2: int, dtype: Any) -> Any:
     return _trace(a, offset, axis1, axis2, dtype)
 
 
-def _trace(a, offset, axis1, axis2, dtype):
+def _trace(a: Any, offset: int, axis1: Any, axis2: Any, dtype: Any) -> Array:
     a = ensure_array("trace", a)
     if len(shape_of(a)) < 2:
         raise ValueError(f"trace requires an array of at least two dimensions, got {get_aval(a).str_short()}")
@@ -88,7 +93,7 @@ def _trace(a, offset, axis1, axis2, dtype):
 _SMALL_BAND = 1024
 
 
-def _band(shape: tuple[int, int], k: Any, compare) -> Any:
+def _band(shape: tuple[int, int], k: Any, compare: Callable) -> Any:
     """Where column - row compares so with k."""
     if type(k) is int and is_constant_shape(shape) and shape[0] * shape[1] <= _SMALL_BAND:
         return _small_band(shape, k, compare is op.eq)
@@ -107,7 +112,7 @@ def _small_band(shape: tuple[int, int], k: int, is_line: bool) -> np.ndarray:
     return mask
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype=None):
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Array:
     """Ones at and below a diagonal, zeros above.
 
     Args:
@@ -120,31 +125,31 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype=None):
 
 
 @fused(static_argnames=("shape", "dtype"))
-def _tri(k, shape, dtype):
+def _tri(k: ArrayLike, shape: Any, dtype: np.dtype) -> Array:
     return convert(_band(shape, k, op.ge), dtype)
 
 
-def tril(m, k: int = 0):
+def tril(m: Any, k: int = 0) -> Any:
     """The matrices in the last two axes with zeros above diagonal k."""
     return _tril(m, k=k if isinstance(k, int) else operator.index(k))
 
 
-def triu(m, k: int = 0):
+def triu(m: Any, k: int = 0) -> Any:
     """The matrices in the last two axes with zeros below diagonal k."""
     return _triu(m, k=k if isinstance(k, int) else operator.index(k))
 
 
 @fused(static_argnames=("k",))
-def _tril(m, k):
+def _tril(m: ArrayLike, k: int) -> Array:
     return _triangle("tril", m, k, op.ge, True)
 
 
 @fused(static_argnames=("k",))
-def _triu(m, k):
+def _triu(m: ArrayLike, k: int) -> Array:
     return _triangle("triu", m, k - 1, op.ge, False)
 
 
-def _triangle(name, m, k, compare, keep):
+def _triangle(name: str, m: Any, k: int, compare: Callable, keep: bool) -> Array:
     m = ensure_array(name, m)
     shape = shape_of(m)
     if len(shape) < 2:
@@ -156,7 +161,7 @@ def _triangle(name, m, k, compare, keep):
     return op.select(mask, m, zeros) if keep else op.select(mask, zeros, m)
 
 
-def diagonal(a, offset: int = 0, axis1: int = 0, axis2: int = 1):
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The diagonals of matrices, along a new last axis.
 
     Args:
@@ -168,7 +173,7 @@ def diagonal(a, offset: int = 0, axis1: int = 0, axis2: int = 1):
 
 
 @fused(static_argnames=("offset", "axis1", "axis2"))
-def _diagonal(a, offset, axis1, axis2):
+def _diagonal(a: ArrayLike, offset: int, axis1: int, axis2: int) -> Array:
     a = ensure_array("diagonal", a)
     rank = len(shape_of(a))
     if rank < 2:
@@ -181,7 +186,7 @@ def _diagonal(a, offset, axis1, axis2):
     return a[..., places - min(offset, 0), places + max(offset, 0)]
 
 
-def diag(v, k: int = 0):
+def diag(v: Any, k: int = 0) -> Any:
     """A matrix with a diagonal, or the diagonal of a matrix.
 
     Args:
@@ -195,7 +200,7 @@ def diag(v, k: int = 0):
 
 
 @fused(static_argnames=("k",))
-def _diag(v, k):
+def _diag(v: ArrayLike, k: int) -> Array:
     v = ensure_array("diag", v)
     rank = len(shape_of(v))
     if rank == 2:
@@ -209,12 +214,12 @@ def _diag(v, k):
     return weak_like(op.select(_band((n, n), k, op.eq), wide, shape_ops.full((n, n), 0, dtype_of(v))), v)
 
 
-def diagflat(v, k: int = 0):
+def diagflat(v: float, k: int = 0) -> Array:
     """A matrix with the elements of the flat v on diagonal k."""
     return strong(diag(ravel(v), k))
 
 
-def fill_diagonal(a, val, wrap: bool = False, *, inplace: bool = True):
+def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
     """An array with a value, or values, on its diagonal.
 
     Args:
@@ -249,7 +254,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple:
     return (shape_ops.iota(dtypes.scalar_dtype(int), n),) * ndim
 
 
-def diag_indices_from(arr) -> tuple:
+def diag_indices_from(arr: Any) -> tuple:
     """The indices of the main diagonal of an array with equal sizes."""
     shape = shape_of(ensure_array("diag_indices_from", arr))
     if len(shape) < 2 or len(set(shape)) > 1:
@@ -267,7 +272,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple:
     return _triangle_indices("triu_indices", np.triu_indices, n, k, m)
 
 
-def _triangle_indices(name: str, function, n, k, m) -> tuple:
+def _triangle_indices(name: str, function: Any, n: Any, k: int, m: Any) -> tuple:
     n, k = concrete_int(name, "n", n), concrete_int(name, "k", k)
     m = None if m is None else concrete_int(name, "m", m)
     for what, size in (("n", n), ("m", m or 0)):
@@ -275,35 +280,35 @@ def _triangle_indices(name: str, function, n, k, m) -> tuple:
     return tuple(as_array(x.astype(dtypes.scalar_dtype(int))) for x in function(n, k, m))
 
 
-def tril_indices_from(arr, k: int = 0) -> tuple:
+def tril_indices_from(arr: Any, k: int = 0) -> tuple:
     """The indices of the lower triangle of a matrix."""
     return tril_indices(*_matrix_args("tril_indices_from", arr, k))
 
 
-def triu_indices_from(arr, k: int = 0) -> tuple:
+def triu_indices_from(arr: Any, k: int = 0) -> tuple:
     """The indices of the upper triangle of a matrix."""
     return triu_indices(*_matrix_args("triu_indices_from", arr, k))
 
 
-def _matrix_args(name, arr, k):
+def _matrix_args(name: str, arr: Any, k: int) -> Any:
     shape = shape_of(ensure_array(name, arr))
     if len(shape) != 2:
         raise ValueError(f"{name}: only 2-D inputs are accepted, got shape {shape}")
     return shape[0], k, shape[1]
 
 
-def mask_indices(n: int, mask_func, k: int = 0, *, size: int | None = None) -> tuple:
+def mask_indices(n: int, mask_func: Any, k: int = 0, *, size: int | None = None) -> tuple:
     """The indices where `mask_func(ones((n, n)), k)` is not 0, such as those of a triangle with `triu`."""
     return nonzero(mask_func(ones((n, n)), k), size=size)
 
 
-def vander(x, N: int | None = None, increasing: bool = False):
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """Matrix of the powers of a vector: column i is x**(N - 1 - i), or x**i if increasing."""
     return _vander(x, N=None if N is None else operator.index(N), increasing=bool(increasing))
 
 
 @fused(static_argnames=("N", "increasing"))
-def _vander(x, N, increasing):
+def _vander(x: ArrayLike, N: int | None, increasing: bool) -> Array:
     x = ensure_array("vander", x)
     if len(shape_of(x)) != 1:
         raise ValueError(f"vander: x must be a one-dimensional array, got {get_aval(x).str_short()}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -43,10 +43,14 @@ from laminax._src.numerics.numpy.reshaping import moveaxis, ravel
 from laminax._src.numerics.numpy.sorting import searchsorted
 from laminax._src.numerics.numpy.taking import _take
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 _INT32 = np.dtype(np.int32)
 
 
-def interp(x, xp, fp, left=None, right=None, period=None):
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
     """Linear interpolation of a function given at points.
 
     Args:
@@ -83,7 +87,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
 
 
 @fused(static_argnames=("extrapolates",))
-def _interp(x, xp, fp, left, right, period, extrapolates):
+def _interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any, right: Any, period: Any, extrapolates: tuple[bool, ...]) -> Array:
     operands = [v for v in (x, xp, fp, left, right, period) if v is not None]
     x, xp = [as_array(convert(v, d)) for v, d in zip((x, xp), [dtypes.to_inexact_dtype(dtypes.result_type(x, xp))] * 2)]
     fp = as_array(convert(fp, dtypes.to_inexact_dtype(dtypes.result_type(fp))))
@@ -98,7 +102,7 @@ def _interp(x, xp, fp, left, right, period, extrapolates):
     place = op.clamp(np.int32(1), searchsorted(xp, x, side="right"), np.int32(max(count - 1, 1)))
     before = op.sub(place, np.int32(1))
 
-    def at(values, where):
+    def at(values: ArrayLike, where: ArrayLike) -> Array:
         return _take(values, op.min(where, np.int32(count - 1)), 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False)
 
     rise = operators.subtract(at(fp, place), at(fp, before))
@@ -119,7 +123,7 @@ def _interp(x, xp, fp, left, right, period, extrapolates):
     return weak_like(result, *operands)
 
 
-def diff(a, n: int = 1, axis: int = -1, prepend=None, append=None):
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
     """Differences of neighbours along an axis, n times over.
 
     Args:
@@ -135,7 +139,7 @@ def diff(a, n: int = 1, axis: int = -1, prepend=None, append=None):
 
 
 @fused(static_argnames=("n", "axis"))
-def _diff(a, prepend, append, n, axis):
+def _diff(a: ArrayLike, prepend: Any, append: Any, n: int, axis: int) -> Array:
     a = ensure_array("diff", a)
     if not shape_of(a):
         raise ValueError(f"diff requires input that is at least one dimensional; got {get_aval(a).str_short()}")
@@ -159,7 +163,7 @@ def _diff(a, prepend, append, n, axis):
     return x
 
 
-def ediff1d(ary, to_end=None, to_begin=None):
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Differences of neighbours in the flat array, with values put before and after them."""
     ary = ravel(ensure_array("ediff1d", ary))
     parts = [diff(ary)]
@@ -171,7 +175,7 @@ def ediff1d(ary, to_end=None, to_begin=None):
 
 
 @fused(static_argnames=("axis", "edge_order"))
-def gradient(f, *varargs, axis: int | Sequence[int] | None = None, edge_order: int | None = None):
+def gradient(f: ArrayLike, *varargs: Any, axis: int | Sequence[int] | None = None, edge_order: int | None = None) -> Any:
     """Differences in the middle of neighbours, one-sided at the ends: the slope of sampled values.
 
     Args:
@@ -209,7 +213,7 @@ def gradient(f, *varargs, axis: int | Sequence[int] | None = None, edge_order: i
     return results[0] if len(axes) == 1 else list(results)
 
 
-def _gradient(f, spacings, axes):
+def _gradient(f: ArrayLike, spacings: Sequence[float], axes: tuple[int, ...]) -> list[Array]:
     if not get_aval(f).weak_type:
         f = convert(f, dtypes.to_inexact_dtype(dtype_of(f)))
     dtype, is_weak = dtypes.result_type(f, *spacings, return_weak_type_flag=True)
@@ -219,7 +223,7 @@ def _gradient(f, spacings, axes):
     for axis, h in zip(axes, spacings):
         size = f.shape[axis]
 
-        def part(start, stop, values=f, axis=axis):
+        def part(start: Any, stop: Any, values: Any = f, axis: Any = axis) -> Array:
             return slice_in_dim(values, start, stop, 1, axis)
 
         h = convert(h, dtype)
@@ -244,7 +248,7 @@ def _gradient(f, spacings, axes):
 
 
 @fused(static_argnames=("axis",))
-def trapezoid(y, x=None, dx=1.0, axis: int = -1):
+def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1) -> Array:
     """Integral along an axis by the trapezoidal rule.
 
     Args:
@@ -274,7 +278,7 @@ def trapezoid(y, x=None, dx=1.0, axis: int = -1):
 
 
 @fused(static_argnames=("axis",))
-def unwrap(p, discont=None, axis: int = -1, period=2 * math.pi):
+def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Array:
     """Adds multiples of a period so that neighbours along an axis are never further apart than half of it.
 
     Args:

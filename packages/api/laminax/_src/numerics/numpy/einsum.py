@@ -8,7 +8,8 @@ first, as in Daniel Smith and Johnnie Gray's "opt_einsum" (JOSS, 2018).
 from __future__ import annotations
 
 import math
-from typing import Any, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -32,11 +33,14 @@ from laminax._src.numerics.numpy.arguments import (
     user_dtype,
 )
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 Path = tuple[tuple[int, ...], ...]
 
 
-def einsum(subscripts, /, *operands, out: None = None, optimize: Any = "auto", precision=None, preferred_element_type=None,
-           _dot_general=dot_general, out_sharding=None):
+def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "auto", precision: str | None = None,
+           preferred_element_type: np.dtype | None = None, _dot_general: Any = dot_general, out_sharding: Any = None) -> Any:
     """Sums products of arrays over named axes.
 
     Args:
@@ -80,7 +84,8 @@ def _has_one_product(operands: Sequence) -> bool:
 
 
 @fused(static_argnames=("inputs", "output", "path", "precision", "preferred", "multiply"))
-def _einsum(arrays, inputs, output, path, precision, preferred, multiply):
+def _einsum(arrays: Sequence[Any], inputs: tuple[str, ...], output: str, path: tuple[tuple[int, ...], ...], precision: str | None,
+            preferred: np.dtype | None, multiply: Callable) -> Array:
     if preferred is None:
         preferred, weak = dtypes.result_type(*arrays, return_weak_type_flag=True)
     else:
@@ -138,7 +143,8 @@ def _summed(x: Any, names: str, needed: set[str]) -> tuple[Any, str]:
     return reduce(x, axes), "".join(name for name in names if name in needed)
 
 
-def _product(left: tuple[Any, str], right: tuple[Any, str], needed: set[str], precision, preferred, multiply) -> tuple[Any, str]:
+def _product(left: tuple[Any, str], right: tuple[Any, str], needed: set[str], precision: str | None, preferred: np.dtype,
+             multiply: Callable) -> tuple[Any, str]:
     (x, x_names), (y, y_names) = left, right
     x, x_names = _summed(x, x_names, needed | set(y_names))
     y, y_names = _summed(y, y_names, needed | set(x_names))
@@ -162,7 +168,7 @@ def _product(left: tuple[Any, str], right: tuple[Any, str], needed: set[str], pr
     return multiply(x, y, numbers, precision, preferred), names
 
 
-def _elementwise(x: Any, x_names: str, y: Any, y_names: str, names: str, preferred) -> Any:
+def _elementwise(x: Any, x_names: str, y: Any, y_names: str, names: str, preferred: np.dtype) -> Any:
     aligned = []
     for value, own in ((x, x_names), (y, y_names)):
         order = sorted(range(len(own)), key=lambda i: names.index(own[i]))
@@ -296,7 +302,7 @@ def _count(names: Any, sizes: dict[str, int]) -> int:
     return math.prod(sizes[name] for name in set(names))
 
 
-def einsum_path(subscripts, /, *operands, optimize: Any = "greedy"):
+def einsum_path(subscripts: str, /, *operands: ArrayLike, optimize: Any = "greedy") -> tuple[list[Any], str]:
     """The order in which `einsum` would multiply, and a description of it.
 
     Args:

@@ -6,7 +6,7 @@ Those with values between the integers take integers and bools as floats.
 from __future__ import annotations
 
 import math
-from typing import Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
@@ -29,13 +29,17 @@ from laminax._src.numerics.numpy.arguments import (
     weak_like,
 )
 
+if TYPE_CHECKING:
+    from laminax_ir.programs.primitive import Primitive
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 # --- functions that are one operation on floats ---
 
 _ARRAYS = (ArrayImpl, Tracer)
 
 
-def _unary(name: str, primitive, text: str, detail: str = "") -> Callable:
-    def promoted(x):
+def _unary(name: str, primitive: Primitive, text: str, detail: str = "") -> Callable:
+    def promoted(x: Any) -> Any:
         if isinstance(x, _ARRAYS) and x.aval.dtype.kind == "f":
             return state.trace.process(primitive, (x,), {})
         return state.trace.process(primitive, (inexact(name, x),), {})
@@ -43,7 +47,7 @@ def _unary(name: str, primitive, text: str, detail: str = "") -> Callable:
     compiled = compiled_function(lambda x: [promoted(x)], name)
     current, bottom, threads = state, eval_trace, tracing_threads
 
-    def fun(x, /):
+    def fun(x: Any, /) -> Any:
         return compiled(x) if type(x) is ArrayImpl and (not threads or current.trace is bottom) else promoted(x)
 
     return named(fun, name, f"""{text}, elementwise.
@@ -90,12 +94,12 @@ atanh = alias(arctanh, "atanh")
 
 
 @fused
-def log2(x, /):
+def log2(x: ArrayLike, /) -> Array:
     """Logarithm to base 2, elementwise; parameters as for `log`."""
     return strong(_times_real(op.log(inexact("log2", x)), 1 / math.log(2)))
 
 
-def _times_real(x, factor: float):
+def _times_real(x: Any, factor: float) -> Any:
     """A real multiple; of complex numbers by their parts, since infinity times the factor's imaginary 0 would be NaN."""
     if is_kind(x, dtypes.complexfloating):
         return op.complex(_times_real(op.real(x), factor), _times_real(op.imag(x), factor))
@@ -103,27 +107,27 @@ def _times_real(x, factor: float):
 
 
 @fused
-def log10(x, /):
+def log10(x: ArrayLike, /) -> Array:
     """Logarithm to base 10, elementwise; parameters as for `log`."""
     return strong(_times_real(op.log(inexact("log10", x)), math.log10(math.e)))
 
 
 @fused
-def reciprocal(x, /):
+def reciprocal(x: ArrayLike, /) -> Array:
     """1 / x, elementwise; integers are taken as floats."""
     x = inexact("reciprocal", x)
     return weak_like(op.div(scalar_like(1.0, dtype_of(x)), x), x)
 
 
 @fused
-def degrees(x, /):
+def degrees(x: ArrayLike, /) -> Array:
     """Converts angles from radians to degrees, elementwise."""
     (x,) = promote_inexact("degrees", x)
     return strong_unless_scalar(op.mul(x, scalar_like(180.0 / math.pi, dtype_of(x))), x)
 
 
 @fused
-def radians(x, /):
+def radians(x: ArrayLike, /) -> Array:
     """Converts angles from degrees to radians, elementwise."""
     (x,) = promote_inexact("radians", x)
     return strong_unless_scalar(op.mul(x, scalar_like(math.pi / 180.0, dtype_of(x))), x)
@@ -134,7 +138,7 @@ deg2rad = alias(radians, "deg2rad")
 
 
 @fused
-def sinc(x, /):
+def sinc(x: Any, /) -> Any:
     """sin(pi x) / (pi x), elementwise: 1 at 0, exactly 0 at other integers and at infinity.
 
     The derivatives at 0 are right too: there they come from the Taylor series, 1 - (pi x)**2/6 + (pi x)**4/120.
@@ -152,7 +156,7 @@ def sinc(x, /):
     return strong_unless_scalar(op.select(zero, series, op.div(sine(x, safe), safe)), x)
 
 
-def _sine_of_turns(x, _angle):
+def _sine_of_turns(x: Any, _angle: Any) -> Any:
     """sin(pi x) of real x from the distance to the nearest integer, which is exact where the product pi x is not; 0 at infinity."""
     dtype = dtype_of(x)
     nearest = op.round(x, op.RoundingMethod.TO_NEAREST_EVEN)
@@ -163,7 +167,7 @@ def _sine_of_turns(x, _angle):
     return op.select(is_odd, op.neg(sine), sine)
 
 
-def _complex_sine(x, angle):
+def _complex_sine(x: Any, angle: Any) -> Any:
     """sin(pi x), and 0 far along the real line, where it is bounded and its quotient by pi x goes to 0."""
     is_far = op.bitwise_and(op.eq(op.abs(op.real(x)), scalar_like(math.inf, dtype_of(op.real(x)))), op.is_finite(op.imag(x)))
     return op.select(is_far, shape_ops.full_like(angle, 0), op.sin(op.select(is_far, shape_ops.full_like(angle, 1), angle)))
@@ -172,13 +176,13 @@ def _complex_sine(x, angle):
 # --- complex numbers ---
 
 
-def real(val, /):
+def real(val: Any, /) -> Any:
     """The real part, elementwise; a real array is its own."""
     val = ensure_array("real", val)
     return op.real(val) if is_kind(val, dtypes.complexfloating) else as_array(val)
 
 
-def imag(val, /):
+def imag(val: Any, /) -> Any:
     """The imaginary part, elementwise; 0 for a real array."""
     val = ensure_array("imag", val)
     if is_kind(val, dtypes.complexfloating):
@@ -186,7 +190,7 @@ def imag(val, /):
     return shape_ops.full_like(val, 0)
 
 
-def conjugate(x, /):
+def conjugate(x: Any, /) -> Any:
     """The complex conjugate, elementwise; a real array is its own."""
     x = ensure_array("conjugate", x)
     return op.conj(x) if is_kind(x, dtypes.complexfloating) else as_array(x)
@@ -196,7 +200,7 @@ conj = alias(conjugate, "conj")
 
 
 @fused(static_argnames=("deg",))
-def angle(z, deg: bool = False):
+def angle(z: ArrayLike, deg: bool = False) -> Array:
     """The angle of complex numbers in radians, from -pi to pi, or in degrees, elementwise.
 
     Args:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -34,6 +35,10 @@ from laminax._src.numerics.numpy.arguments import (
 )
 from laminax._src.numerics.numpy.conversion import placed
 from laminax._src.numerics.numpy.repeating import roll
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 _NORMS = ("backward", "ortho", "forward")
 _INVERSE = (FftType.IFFT, FftType.IRFFT)
@@ -69,8 +74,8 @@ def _doc(text: str, many: str | None, kind: FftType, result: str) -> str:
         sizes=(_ONE if many is None else _MANY).format(**fields), raises=", a is complex" if kind == FftType.RFFT else "")
 
 
-def _documented(text: str, many: str | None, kind: FftType, result: str):
-    def decorate(fun):
+def _documented(text: str, many: str | None, kind: FftType, result: str) -> Callable:
+    def decorate(fun: Callable) -> Callable:
         fun.__doc__ = _doc(text, many, kind, result)
         return fun
     return decorate
@@ -80,33 +85,33 @@ def _documented(text: str, many: str | None, kind: FftType, result: str):
 
 
 @_documented("Transform of one axis, to frequencies: sum_k a[k] exp(-2πi jk/n)", None, FftType.FFT, "A complex array.")
-def fft(a, n: int | None = None, axis: int = -1, norm: str | None = None):
+def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     return _one_axis("fft", FftType.FFT, a, n, axis, norm)
 
 
 @_documented("Inverse transform of one axis: sum_k a[k] exp(2πi jk/n) / n", None, FftType.IFFT, "A complex array.")
-def ifft(a, n: int | None = None, axis: int = -1, norm: str | None = None):
+def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     return _one_axis("ifft", FftType.IFFT, a, n, axis, norm)
 
 
 @_documented("Transform of one axis of a real array", None, FftType.RFFT, f"A complex array{_HALF_SIZE}.")
-def rfft(a, n: int | None = None, axis: int = -1, norm: str | None = None):
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     return _one_axis("rfft", FftType.RFFT, a, n, axis, norm)
 
 
 @_documented("Inverse of `rfft`", None, FftType.IRFFT, "A real array.")
-def irfft(a, n: int | None = None, axis: int = -1, norm: str | None = None):
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     return _one_axis("irfft", FftType.IRFFT, a, n, axis, norm)
 
 
 @_documented("Transform of one axis of a signal with Hermitian symmetry, of which a is one half: its spectrum is real", None,
              FftType.IRFFT, "A real array.")
-def hfft(a, n: int | None = None, axis: int = -1, norm: str | None = None):
+def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     return _one_axis("hfft", FftType.IRFFT, a, n, axis, _opposite("hfft", norm))
 
 
 @_documented("Inverse of `hfft`", None, FftType.RFFT, f"A complex array{_HALF_SIZE}.")
-def ihfft(a, n: int | None = None, axis: int = -1, norm: str | None = None):
+def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     return _one_axis("ihfft", FftType.RFFT, a, n, axis, _opposite("ihfft", norm))
 
 
@@ -128,22 +133,22 @@ _TWO, _ALL = ", two of them", "; by default the last len(s) ones, or all"
 
 
 @_documented("Transform of two axes", _TWO, FftType.FFT, "A complex array.")
-def fft2(a, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None):
+def fft2(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Array:
     return _two_axes("fft2", FftType.FFT, a, s, axes, norm)
 
 
 @_documented("Inverse transform of two axes", _TWO, FftType.IFFT, "A complex array.")
-def ifft2(a, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None):
+def ifft2(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Array:
     return _two_axes("ifft2", FftType.IFFT, a, s, axes, norm)
 
 
 @_documented("Transform of two axes of a real array", _TWO, FftType.RFFT, f"A complex array{_HALF_SIZE}.")
-def rfft2(a, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None):
+def rfft2(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Array:
     return _two_axes("rfft2", FftType.RFFT, a, s, axes, norm)
 
 
 @_documented("Inverse of `rfft2`", _TWO, FftType.IRFFT, "A real array.")
-def irfft2(a, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None):
+def irfft2(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Array:
     return _two_axes("irfft2", FftType.IRFFT, a, s, axes, norm)
 
 
@@ -154,22 +159,22 @@ def _two_axes(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: Any) ->
 
 
 @_documented("Transform of several axes", _ALL, FftType.FFT, "A complex array.")
-def fftn(a, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None):
+def fftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
     return _transform("fftn", FftType.FFT, a, s, axes, norm)
 
 
 @_documented("Inverse transform of several axes", _ALL, FftType.IFFT, "A complex array.")
-def ifftn(a, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None):
+def ifftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
     return _transform("ifftn", FftType.IFFT, a, s, axes, norm)
 
 
 @_documented("Transform of several axes of a real array", _ALL, FftType.RFFT, f"A complex array{_HALF_SIZE}.")
-def rfftn(a, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None):
+def rfftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
     return _transform("rfftn", FftType.RFFT, a, s, axes, norm)
 
 
 @_documented("Inverse of `rfftn`", _ALL, FftType.IRFFT, "A real array.")
-def irfftn(a, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None):
+def irfftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
     return _transform("irfftn", FftType.IRFFT, a, s, axes, norm)
 
 
@@ -218,7 +223,7 @@ def _axes_and_sizes(name: str, kind: FftType, shape: tuple[int, ...], s: Any, ax
 
 
 @fused(static_argnames=("name", "kind", "axes", "sizes", "norm"))
-def _transformed(a, name, kind, axes, sizes, norm):
+def _transformed(a: ArrayLike, name: str, kind: FftType, axes: tuple[int, ...], sizes: tuple[int, ...], norm: str) -> Array:
     rank = len(shape_of(a))
     if name == "hfft" and is_kind(a, dtypes.complexfloating):
         a = op.conj(a)
@@ -291,7 +296,7 @@ def _scaled(x: Any, factor: float) -> Any:
 # --- frequencies ---
 
 
-def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None):
+def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
     """The frequencies of the elements that `fft` returns: 0, 1, ..., -2, -1 over n * d.
 
     Args:
@@ -311,7 +316,7 @@ def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None):
     return _frequencies("fftfreq", np.fft.ifftshift(np.arange(-(n // 2), n - n // 2)), n, d, dtype, device)
 
 
-def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None):
+def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
     """The frequencies of the elements that `rfft` returns: 0, 1, ..., n // 2 over n * d; parameters as for `fftfreq`."""
     n = _size_argument("rfftfreq", n)
     return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype, device)
@@ -334,7 +339,7 @@ def _frequencies(name: str, cycles: np.ndarray, n: int, d: Any, dtype: Any, devi
 # --- order ---
 
 
-def fftshift(x, axes: int | Sequence[int] | None = None):
+def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     """Moves frequency 0 to the middle of axes.
 
     Args:
@@ -347,12 +352,12 @@ def fftshift(x, axes: int | Sequence[int] | None = None):
     return _shifted("fftshift", x, axes, lambda size: size // 2)
 
 
-def ifftshift(x, axes: int | Sequence[int] | None = None):
+def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     """Moves frequency 0 from the middle of axes to the front: the inverse of `fftshift`; parameters as there."""
     return _shifted("ifftshift", x, axes, lambda size: -(size // 2))
 
 
-def _shifted(name: str, x: Any, axes: Any, by) -> Any:
+def _shifted(name: str, x: Any, axes: Any, by: Callable) -> Any:
     x = as_array(ensure_array(name, x))
     axes = axis_tuple(name, axes, len(x.shape))
     return roll(x, tuple(by(x.shape[axis]) for axis in axes), axes) if axes else x

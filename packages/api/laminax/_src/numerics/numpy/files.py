@@ -14,7 +14,7 @@ get_printoptions, set_printoptions, printoptions, iterable = (
     np.get_printoptions, np.set_printoptions, np.printoptions, np.iterable)
 
 
-def load(file: Any, *args: Any, **kwargs: Any):
+def load(file: Any, *args: Any, **kwargs: Any) -> Any:
     """An array from a file that `save` wrote; parameters as for `numpy.load`, whose archives are returned as they are."""
     loaded = np.load(file, *args, **kwargs)
     if not isinstance(loaded, np.ndarray):

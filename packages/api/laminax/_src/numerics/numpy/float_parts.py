@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +22,12 @@ from laminax._src.numerics.numpy.conditions import _where
 from laminax._src.numerics.numpy.logic import signbit
 from laminax._src.numerics.numpy.rounding import truncated
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 
 @fused
-def copysign(x1, x2, /):
+def copysign(x1: Any, x2: Any, /) -> Any:
     """|x1| with the sign of x2, elementwise; signed zeros count."""
     size, sign = promote_inexact("copysign", x1, x2)
     if is_kind(size, dtypes.complexfloating):
@@ -32,13 +37,13 @@ def copysign(x1, x2, /):
     return result if get_aval(sign).weak_type else strong(result)
 
 
-def nextafter(x, y, /):
+def nextafter(x: Any, y: Any, /) -> Any:
     """The next representable number after x in the direction of y, elementwise."""
     return op.nextafter(*promote_inexact("nextafter", x, y))
 
 
 @fused
-def spacing(x, /):
+def spacing(x: ArrayLike, /) -> Array:
     """The distance between x and the next number of greater magnitude, with x's sign, elementwise; NaN for infinity.
 
     Of float16, as NumPy has it, the distance to the next greater number, which is always positive, and infinite for -inf.
@@ -60,7 +65,7 @@ def spacing(x, /):
 
 
 @fused
-def ldexp(x1, x2, /):
+def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """x1 * 2**x2, elementwise.
 
     Args:
@@ -83,7 +88,7 @@ def ldexp(x1, x2, /):
     return convert(value, dtype)
 
 
-def _power_of_two(exponent, dtype):
+def _power_of_two(exponent: ArrayLike, dtype: np.dtype) -> Array:
     """2**exponent, exactly, for int32 exponents of normal numbers: written into the exponent's bits."""
     info = dtypes.finfo(dtype)
     integer = np.dtype(f"int{info.bits}")
@@ -92,7 +97,7 @@ def _power_of_two(exponent, dtype):
 
 
 @fused
-def frexp(x, /):
+def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     """Splits x into a mantissa in [0.5, 1) and an exponent: x == mantissa * 2**exponent, elementwise.
 
     Returns:
@@ -107,13 +112,13 @@ def frexp(x, /):
     return tuple(CustomJVPCall(_frexp, _frexp_jvp, (x,), "frexp").bind())
 
 
-def _frexp_jvp(primals, tangents):
+def _frexp_jvp(primals: Sequence[ArrayLike], tangents: Sequence[ArrayLike]) -> tuple[list[Array], list[Any]]:
     mantissa, exponent = frexp(*primals)
     (x_dot,) = tangents
     return [mantissa, exponent], [ZERO if x_dot is ZERO else ldexp(x_dot, op.neg(exponent)), ZERO]
 
 
-def _frexp(x):
+def _frexp(x: ArrayLike) -> list[Array]:
     dtype = dtype_of(x)
     info = dtypes.finfo(dtype)
     integer = np.dtype(f"int{info.bits}")
@@ -132,7 +137,7 @@ def _frexp(x):
 
 
 @fused
-def modf(x, /, out: None = None):
+def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
     """Splits x into its fraction and its whole part, both with x's sign, elementwise.
 
     Returns:

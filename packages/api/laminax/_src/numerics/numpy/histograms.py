@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -37,10 +37,14 @@ from laminax._src.numerics.numpy.ranges import linspace
 from laminax._src.numerics.numpy.reshaping import ravel
 from laminax._src.numerics.numpy.sorting import searchsorted
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 _INT32 = np.dtype(np.int32)
 
 
-def bincount(x, weights=None, minlength: int = 0, *, length: int | None = None, out_sharding=None):
+def bincount(x: ArrayLike, weights: Any = None, minlength: int = 0, *, length: int | None = None, out_sharding: Any = None) -> Array:
     """How often each non-negative integer occurs; negative ones count as 0.
 
     Args:
@@ -75,7 +79,7 @@ def bincount(x, weights=None, minlength: int = 0, *, length: int | None = None, 
 
 
 @fused(static_argnames=("length",))
-def _bincount(x, weights, length):
+def _bincount(x: ArrayLike, weights: ArrayLike, length: int) -> Array:
     places = op.max(convert(x, _INT32), np.int32(0))
     dtype = dtype_of(weights)
     updates = shape_ops.broadcast_to_shape(as_array(weights), shape_of(x)) if shape_of(weights) != shape_of(x) else weights
@@ -84,7 +88,7 @@ def _bincount(x, weights, length):
                                     dims, mode="drop")
 
 
-def histogram_bin_edges(a, bins=10, range: Sequence | None = None, weights=None):
+def histogram_bin_edges(a: ArrayLike, bins: int = 10, range: Sequence | None = None, weights: Any = None) -> Array:
     """The edges of the bins of a histogram.
 
     Args:
@@ -131,7 +135,8 @@ def _limits(range: Any) -> tuple[Any, Any]:
     return low, high
 
 
-def histogram(a, bins=10, range: Sequence | None = None, weights=None, density: bool | None = None):
+def histogram(a: ArrayLike, bins: int = 10, range: Sequence | None = None, weights: Any = None,
+              density: bool | None = None) -> tuple[Array, Array]:
     """How many elements fall into each bin; the last bin includes its right edge.
 
     Args:
@@ -160,7 +165,7 @@ def histogram(a, bins=10, range: Sequence | None = None, weights=None, density: 
 
 
 @fused
-def _histogram(flat, edges, weights):
+def _histogram(flat: ArrayLike, edges: ArrayLike, weights: ArrayLike) -> Array:
     bins = edges.shape[0] - 1
     flat = convert(flat, edges.dtype)
     place = _bin_numbers(flat, edges)
@@ -170,7 +175,7 @@ def _histogram(flat, edges, weights):
                                     mode="drop")
 
 
-def _bin_numbers(values, edges):
+def _bin_numbers(values: ArrayLike, edges: ArrayLike) -> Array:
     """The bin of each value, -1 or the number of bins for those outside; the last edge belongs to the last bin."""
     bins = edges.shape[0] - 1
     place = op.sub(searchsorted(edges, values, side="right"), np.int32(1))
@@ -179,7 +184,7 @@ def _bin_numbers(values, edges):
     return op.select(op.lt(place, np.int32(0)), shape_ops.full(place.shape, bins, _INT32), place)
 
 
-def histogram2d(x, y, bins=10, range: Sequence | None = None, weights=None, density: bool | None = None):
+def histogram2d(x: Any, y: Any, bins: Any = 10, range: Sequence | None = None, weights: Any = None, density: bool | None = None) -> Any:
     """How many points fall into each bin of a plane.
 
     Args:
@@ -201,7 +206,7 @@ def histogram2d(x, y, bins=10, range: Sequence | None = None, weights=None, dens
     return counts, edges_of[0], edges_of[1]
 
 
-def histogramdd(sample, bins=10, range: Sequence | None = None, weights=None, density: bool | None = None):
+def histogramdd(sample: Any, bins: Any = 10, range: Sequence | None = None, weights: Any = None, density: bool | None = None) -> Any:
     """How many points fall into each bin of a space.
 
     Args:
@@ -240,7 +245,7 @@ def histogramdd(sample, bins=10, range: Sequence | None = None, weights=None, de
 
 
 @fused
-def _histogramdd(sample, edges, weights):
+def _histogramdd(sample: Any, edges: Any, weights: Any) -> Any:
     shape = tuple(e.shape[0] - 1 for e in edges)
     columns = [shape_ops.expand_dims(_bin_numbers(sample[:, i], e), (1,)) for i, e in enumerate(edges)]
     places = columns[0] if len(columns) == 1 else shape_ops.concatenate(columns, 1)

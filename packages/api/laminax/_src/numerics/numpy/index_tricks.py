@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -43,6 +43,9 @@ from laminax._src.numerics.numpy.reshaping import broadcast_arrays, ravel
 from laminax._src.numerics.numpy.sorting import nonzero
 from laminax._src.numerics.numpy.taking import take
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 
 class _Grid:
     """`mgrid` and `ogrid`: coordinate arrays from slices.
@@ -50,7 +53,7 @@ class _Grid:
     A slice start:stop:step is a range; with an imaginary step nj it is n evenly spaced numbers that include stop.
     """
 
-    def __init__(self, is_sparse: bool, name: str):
+    def __init__(self, is_sparse: bool, name: str) -> None:
         self._is_sparse, self._name = is_sparse, name
 
     def __getitem__(self, key: Any) -> Any:
@@ -97,7 +100,7 @@ class _Concatenator:
     stand among them; the string "r" or "c" makes a row or a column of a vector.
     """
 
-    def __init__(self, name: str, axis: int, ndim: int, place: int):
+    def __init__(self, name: str, axis: int, ndim: int, place: int) -> None:
         self._name, self._defaults = name, (axis, ndim, place)
 
     def __getitem__(self, key: Any) -> Any:
@@ -142,7 +145,7 @@ r_, c_ = _Concatenator("r_", 0, 1, -1), _Concatenator("c_", -1, 2, 0)
 s_, index_exp = np.s_, np.index_exp
 
 
-def ix_(*args) -> tuple:
+def ix_(*args: ArrayLike) -> tuple:
     """Index arrays for the product of index vectors: each gets an axis of its own; bool vectors mean where they hold."""
     vectors = []
     for x in ensure_arrays("ix_", *args):
@@ -156,7 +159,7 @@ def ix_(*args) -> tuple:
                  for axis, x in enumerate(vectors))
 
 
-def unravel_index(indices, shape) -> tuple:
+def unravel_index(indices: Any, shape: Any) -> tuple:
     """The index along each axis of places in the flat array; places out of bounds give the nearest one.
 
     Args:
@@ -177,7 +180,7 @@ def unravel_index(indices, shape) -> tuple:
 
 
 @fused
-def _unravel(indices, sizes):
+def _unravel(indices: ArrayLike, sizes: Sequence[ArrayLike]) -> list[Array]:
     """Digits of mixed radix. What is left above the first is 0 in bounds, or -1 for places counted from the end."""
     if not is_kind(indices, dtypes.integer):
         raise TypeError(f"unravel_index: indices must be integers, got {get_aval(indices).str_short()}")
@@ -193,7 +196,7 @@ def _unravel(indices, sizes):
     return [_where(below, scalar_like(0, dtype_of(digit)), digit) for digit in digits]
 
 
-def ravel_multi_index(multi_index: Sequence, dims: Sequence[int], mode: str = "raise", order: str = "C", *, dtype=None):
+def ravel_multi_index(multi_index: Sequence, dims: Sequence[int], mode: str = "raise", order: str = "C", *, dtype: Any = None) -> Any:
     """Places in the flat array from the index along each axis.
 
     Args:
@@ -242,7 +245,7 @@ def ravel_multi_index(multi_index: Sequence, dims: Sequence[int], mode: str = "r
 # --- deleting and inserting ---
 
 
-def delete(arr, obj, axis: int | None = None, *, assume_unique_indices: bool = False):
+def delete(arr: ArrayLike, obj: int, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
     """A copy without some slices along an axis.
 
     Args:
@@ -276,7 +279,7 @@ def delete(arr, obj, axis: int | None = None, *, assume_unique_indices: bool = F
 
 
 @fused(static_argnames=("axis",))
-def _delete_unique(arr, obj, axis):
+def _delete_unique(arr: Any, obj: Any, axis: Any) -> Any:
     """Element n of the result is element n plus the number of deleted ones before it."""
     size = arr.shape[axis]
     obj = convert(obj, np.dtype(np.int32))
@@ -288,7 +291,7 @@ def _delete_unique(arr, obj, axis):
     return take(arr, op.add(places, before), axis, mode="clip")
 
 
-def insert(arr, obj, values, axis: int | None = None):
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Any:
     """A copy with values put in along an axis.
 
     Args:
@@ -339,7 +342,7 @@ def insert(arr, obj, values, axis: int | None = None):
     return take(concatenate([arr, values], axis), source.astype(np.int32), axis, mode="clip")
 
 
-def _insert_at(arr, values, place, count: int, axis: int):
+def _insert_at(arr: ArrayLike, values: ArrayLike, place: ArrayLike, count: int, axis: int) -> Array:
     """The values put in before one place, which is traced."""
     size = arr.shape[axis]
     values = shape_ops.broadcast_to_shape(values, tuple(count if i == axis else n for i, n in enumerate(arr.shape)))

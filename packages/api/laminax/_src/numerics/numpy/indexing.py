@@ -7,7 +7,8 @@ it is one gather. Indices out of bounds never raise: reading takes the nearest e
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +40,9 @@ from laminax._src.numerics.numpy.index_items import (
     separate,
 )
 from laminax._src.numerics.numpy.joining import unstack
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 def getitem(x: Any, index: Any) -> Any:
@@ -89,7 +93,8 @@ def _ints_clamped(shape: tuple[int, ...], items: list, wrap: bool) -> list:
 
 
 @fused(static_argnames=("spec", "mode", "fill_value", "indices_are_sorted", "unique_indices", "wrap"))
-def _read(x, values, spec, mode, fill_value, indices_are_sorted, unique_indices, wrap):
+def _read(x: Any, values: Sequence[ArrayLike], spec: tuple[Any, ...], mode: GatherScatterMode, fill_value: Any, indices_are_sorted: bool,
+          unique_indices: bool, wrap: bool) -> Array:
     arrays = iter(values)
     items = [next(arrays) if type(item) is Computed else (item, next(arrays)) if type(item) is Window else item for item in spec]
     is_filling = mode is GatherScatterMode.FILL_OR_DROP
@@ -186,7 +191,7 @@ def _dynamic_read(x: Any, items: list, wrap: bool) -> Any:
     return shape_ops.expand_dims(x, tuple(new_axes)) if new_axes else x
 
 
-def iterate(x: Any):
+def iterate(x: Any) -> Iterable[Any]:
     """The iterator over the first axis of an array."""
     if not x.shape:
         raise TypeError("iteration over a 0-d array")  # NumPy's words

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +27,10 @@ from laminax._src.numerics.numpy.arguments import (
 )
 from laminax._src.numerics.numpy.reshaping import atleast_1d, atleast_2d, atleast_3d, ravel, transpose
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 # --- joining ---
 
 
@@ -44,7 +49,7 @@ def _sequence(name: str, arrays: Any) -> list:
     return found
 
 
-def concatenate(arrays, axis: int | None = 0, dtype=None):
+def concatenate(arrays: Sequence[Any], axis: int | None = 0, dtype: Any = None) -> Any:
     """Joins arrays along an axis.
 
     Args:
@@ -60,7 +65,7 @@ def concatenate(arrays, axis: int | None = 0, dtype=None):
 
 
 @fused(static_argnames=("axis", "dtype"))
-def _concatenate(arrays, axis, dtype):
+def _concatenate(arrays: Sequence[ArrayLike], axis: int | None, dtype: Any) -> Array:
     if axis is None:
         arrays, axis = [ravel(x) for x in arrays], 0
     for x in arrays:
@@ -71,12 +76,12 @@ def _concatenate(arrays, axis, dtype):
     return arrays[0] if len(arrays) == 1 else shape_ops.concatenate(arrays, axis)
 
 
-def concat(arrays, /, *, axis: int | None = 0):
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     """Joins arrays along an axis; see `concatenate`."""
     return concatenate(arrays, axis)
 
 
-def stack(arrays, axis: int = 0, out: None = None, dtype=None):
+def stack(arrays: Sequence[Any], axis: int = 0, out: None = None, dtype: Any = None) -> Any:
     """Joins arrays of one shape along a new axis.
 
     Args:
@@ -93,7 +98,7 @@ def stack(arrays, axis: int = 0, out: None = None, dtype=None):
 
 
 @fused(static_argnames=("axis", "dtype"))
-def _stack(arrays, axis, dtype):
+def _stack(arrays: Sequence[Any], axis: int, dtype: Any) -> Array:
     first = shape_of(arrays[0])
     for x in arrays:
         if shape_of(x) != first:
@@ -104,30 +109,30 @@ def _stack(arrays, axis, dtype):
     return parts[0] if len(parts) == 1 else shape_ops.concatenate(parts, axis)
 
 
-def vstack(tup, dtype=None):
+def vstack(tup: Sequence[ArrayLike], dtype: Any = None) -> Any:
     """Joins arrays along the first axis; those of one axis become rows."""
     arrays = [atleast_2d(x) for x in _sequence("vstack", tup)]
     return concatenate(arrays, 0, dtype)
 
 
-def hstack(tup, dtype=None):
+def hstack(tup: Sequence[ArrayLike], dtype: Any = None) -> Array:
     """Joins arrays along the second axis, or along the first if they have one."""
     arrays = [atleast_1d(x) for x in _sequence("hstack", tup)]
     return concatenate(arrays, 0 if len(arrays[0].shape) == 1 else 1, dtype)
 
 
-def dstack(tup, dtype=None):
+def dstack(tup: Sequence[ArrayLike], dtype: Any = None) -> Array:
     """Joins arrays along the third axis, after `atleast_3d`."""
     return concatenate([atleast_3d(x) for x in _sequence("dstack", tup)], 2, dtype)
 
 
-def column_stack(tup):
+def column_stack(tup: Sequence[ArrayLike]) -> Array:
     """Joins arrays as columns; those of one axis become columns."""
     arrays = [as_array(x) for x in _sequence("column_stack", tup)]
     return concatenate([transpose(atleast_2d(x)) if len(x.shape) < 2 else x for x in arrays], 1)
 
 
-def block(arrays):
+def block(arrays: Sequence[Any]) -> Array:
     """Joins nested lists of arrays: the innermost lists along the last axis, those around them along the one before, ...
 
     Raises:
@@ -161,7 +166,7 @@ def _collect(x: Any, leaves: list) -> None:
         leaves.append(x)
 
 
-def _block(x: Any, rank: int, depth: int):
+def _block(x: Any, rank: int, depth: int) -> Array:
     if isinstance(x, list):
         return concatenate([_block(y, rank, depth - 1) for y in x], -depth)
     x = as_array(ensure_array("block", x))
@@ -169,7 +174,7 @@ def _block(x: Any, rank: int, depth: int):
 
 
 @fused(static_argnames=("axis",))
-def append(arr, values, axis: int | None = None):
+def append(arr: Any, values: ArrayLike, axis: int | None = None) -> Array:
     """Joins two arrays along an axis; None joins them as flat arrays."""
     return concatenate([ensure_array("append", arr), ensure_array("append", values)], axis)
 
@@ -177,7 +182,7 @@ def append(arr, values, axis: int | None = None):
 # --- splitting ---
 
 
-def split(ary, indices_or_sections, axis: int = 0) -> list:
+def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list:
     """Cuts an array into pieces along an axis.
 
     Args:
@@ -194,27 +199,27 @@ def split(ary, indices_or_sections, axis: int = 0) -> list:
     return _split("split", ary, indices_or_sections, axis)
 
 
-def array_split(ary, indices_or_sections, axis: int = 0) -> list:
+def array_split(ary: ArrayLike, indices_or_sections: int, axis: int = 0) -> list:
     """Cuts an array into pieces along an axis; as `split`, but the first pieces may be one longer."""
     return _split("array_split", ary, indices_or_sections, axis)
 
 
-def vsplit(ary, indices_or_sections) -> list:
+def vsplit(ary: Any, indices_or_sections: Any) -> list:
     """Cuts an array along its first axis; see `split`."""
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
-def hsplit(ary, indices_or_sections) -> list:
+def hsplit(ary: Any, indices_or_sections: Any) -> list:
     """Cuts an array along its second axis, or its only one; see `split`."""
     return _split("hsplit", ary, indices_or_sections, 0 if len(shape_of(ensure_array("hsplit", ary))) == 1 else 1)
 
 
-def dsplit(ary, indices_or_sections) -> list:
+def dsplit(ary: Any, indices_or_sections: Any) -> list:
     """Cuts an array along its third axis; see `split`."""
     return _split("dsplit", ary, indices_or_sections, 2)
 
 
-def _split(name: str, ary, indices_or_sections, axis) -> list:
+def _split(name: str, ary: ArrayLike, indices_or_sections: Any, axis: int) -> list:
     ary = as_array(ensure_array(name, ary))
     axis = one_axis(name, axis, len(ary.shape))
     length = ary.shape[axis]
@@ -237,7 +242,7 @@ def _split(name: str, ary, indices_or_sections, axis) -> list:
     return list(shape_ops.split(ary, tuple(sizes), axis))
 
 
-def unstack(x, /, *, axis: int = 0) -> tuple:
+def unstack(x: Any, /, *, axis: int = 0) -> tuple:
     """The pieces of an array along an axis, without it.
 
     Raises:
@@ -251,7 +256,7 @@ def unstack(x, /, *, axis: int = 0) -> tuple:
 
 
 @fused(static_argnames=("axis",))
-def _unstack(x, axis):
+def _unstack(x: Any, axis: int) -> list[Any]:
     count = x.shape[axis]
     if not count:
         return []

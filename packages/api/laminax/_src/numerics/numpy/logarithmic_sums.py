@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
@@ -25,8 +27,12 @@ from laminax._src.numerics.numpy.reshaping import broadcast_arrays, squeeze
 from laminax._src.numerics.numpy.rounding import abs, sign
 from laminax._src.numerics.numpy.ufunc import builtin_ufunc
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
-def logsumexp(a, axis=None, b=None, keepdims: bool = False, return_sign: bool = False, where=None):
+
+def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None) -> Any:
     """log(sum(b * exp(a))), without overflow.
 
     Args:
@@ -46,7 +52,7 @@ def logsumexp(a, axis=None, b=None, keepdims: bool = False, return_sign: bool = 
 
 
 @fused(static_argnames=("axis", "keepdims", "return_sign"))
-def _logsumexp(a, b, where, *, axis, keepdims, return_sign):
+def _logsumexp(a: ArrayLike, b: ArrayLike | None, where: ArrayLike | None, *, axis: Any, keepdims: bool, return_sign: bool) -> Array:
     if b is None:
         a = as_array(inexact("logsumexp", a))
     else:
@@ -71,7 +77,7 @@ def _logsumexp(a, b, where, *, axis, keepdims, return_sign):
     return result
 
 
-def _reduce(a, *, axis, dtype, keepdims, initial, where):
+def _reduce(a: ArrayLike, *, axis: int | None, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Array:
     """`logaddexp.reduce`: log(sum(exp(a))), without overflow."""
     if dtype is not None:
         a = convert(a, dtypes.to_inexact_dtype(dtype))
@@ -80,13 +86,13 @@ def _reduce(a, *, axis, dtype, keepdims, initial, where):
 
 
 @builtin_ufunc(-math.inf, is_composite=True, reduce=_reduce)
-def logaddexp(x1, x2, /):
+def logaddexp(x1: Any, x2: Any, /) -> Any:
     """log(exp(x1) + exp(x2)), elementwise, without overflow; the derivative at (-inf, -inf) is NaN, as JAX has it."""
     x1, x2 = promote_inexact("logaddexp", x1, x2)
     return CustomJVPCall(_logaddexp, _logaddexp_jvp, (x1, x2), "logaddexp").bind()[0]
 
 
-def _logaddexp(x1, x2):
+def _logaddexp(x1: Any, x2: Any) -> list[Any]:
     if is_kind(x1, dtypes.complexfloating):
         return [_complex_logaddexp(x1, x2)]
     larger, difference = op.max(x1, x2), op.sub(x1, x2)
@@ -95,7 +101,7 @@ def _logaddexp(x1, x2):
                       op.add(larger, op.log1p(op.exp(op.neg(op.abs(difference))))))]
 
 
-def _complex_logaddexp(x1, x2):
+def _complex_logaddexp(x1: Any, x2: Any) -> Any:
     larger, difference = op.max(x1, x2), op.sub(x1, x2)
     down = op.select(op.eq(larger, x1), op.neg(difference), difference) if larger.shape == get_aval(x1).shape \
         else op.sub(op.min(x1, x2), larger)
@@ -109,11 +115,11 @@ def _complex_logaddexp(x1, x2):
     return op.select(is_nan, shape_ops.full_like(result, complex(math.nan, math.nan)), result)
 
 
-def _logaddexp_jvp(primals, tangents):
+def _logaddexp_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     return _weighted_tangents(logaddexp, op.exp, primals, tangents)
 
 
-def _weighted_tangents(function, power, primals, tangents):
+def _weighted_tangents(function: Any, power: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """The derivative of log(sum of powers): the weight of each operand is its power over the sum."""
     out = function(*primals)
     total = ZERO
@@ -126,7 +132,7 @@ def _weighted_tangents(function, power, primals, tangents):
     return [out], [total]
 
 
-def _without_infinity(x):
+def _without_infinity(x: Any) -> Any:
     """x with 0 in place of inf, so that a difference is no NaN; a -inf that stays gives exp its 0."""
     dtype = dtype_of(x)
     if dtypes.issubdtype(dtype, dtypes.complexfloating):
@@ -134,7 +140,7 @@ def _without_infinity(x):
     return op.select(op.eq(x, scalar_like(math.inf, dtype)), shape_ops.full(get_aval(x).shape, 0, dtype), x)
 
 
-def _reduce2(a, *, axis, dtype, keepdims, initial, where):
+def _reduce2(a: Any, *, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
     """`logaddexp2.reduce`: log2(sum(2**a)), which is that of the natural logarithm for a * log(2), over log(2)."""
     a = convert(a, dtypes.to_inexact_dtype(dtype_of(a) if dtype is None else dtype))
     scaled = None if initial is None else initial * math.log(2)
@@ -142,7 +148,7 @@ def _reduce2(a, *, axis, dtype, keepdims, initial, where):
 
 
 @builtin_ufunc(-math.inf, is_composite=True, reduce=_reduce2)
-def logaddexp2(x1, x2, /):
+def logaddexp2(x1: Any, x2: Any, /) -> Any:
     """log2(2**x1 + 2**x2), elementwise, without overflow; the derivative at (-inf, -inf) is NaN, as JAX has it."""
     x1, x2 = promote_inexact("logaddexp2", x1, x2)
     if is_kind(x1, dtypes.complexfloating):
@@ -151,11 +157,11 @@ def logaddexp2(x1, x2, /):
     return CustomJVPCall(_logaddexp2, _logaddexp2_jvp, (x1, x2), "logaddexp2").bind()[0]
 
 
-def _logaddexp2(x1, x2):
+def _logaddexp2(x1: Any, x2: Any) -> list[Any]:
     larger, difference = op.max(x1, x2), op.sub(x1, x2)
     logarithm = op.mul(scalar_like(math.log2(math.e), dtype_of(x1)), op.log1p(op.exp2(op.neg(op.abs(difference)))))
     return [op.select(op.ne(difference, difference), op.add(x1, x2), op.add(larger, logarithm))]
 
 
-def _logaddexp2_jvp(primals, tangents):
+def _logaddexp2_jvp(primals: Sequence[Array | float], tangents: Sequence[Any]) -> tuple[list[Array], list[Array]]:
     return _weighted_tangents(logaddexp2, op.exp2, primals, tangents)

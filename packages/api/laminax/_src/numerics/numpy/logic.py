@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
@@ -37,6 +37,10 @@ from laminax._src.numerics.numpy.conditions import truth_of
 from laminax._src.numerics.numpy.conversion import asarray
 from laminax._src.numerics.numpy.ufunc import builtin_ufunc
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 _BOOL = np.dtype(bool)
 
 # --- comparisons ---
@@ -44,7 +48,7 @@ _BOOL = np.dtype(bool)
 
 def _comparison(name: str, function: Callable, text: str) -> Callable:
     @fused
-    def fun(x, y, /):
+    def fun(x: ArrayLike, y: ArrayLike, /) -> Array:
         x, y = ensure_arrays(name, x, y)
         return function(x, y)
 
@@ -72,7 +76,7 @@ greater_equal = _comparison("greater_equal", operators.greater_equal, "x >= y")
 
 
 def _logical(name: str, function: Callable, text: str) -> Callable:
-    def fun(x, y, /):
+    def fun(x: ArrayLike, y: ArrayLike, /) -> Array:
         x, y = ensure_arrays(name, x, y)
         result = function(*promoted_operands.promote_shapes(name, truth_of(x, name), truth_of(y, name)))
         return _as_weak_as(result, x, y)
@@ -108,7 +112,7 @@ logical_xor = builtin_ufunc(False, reduce=methods.logical("xor"))(
 
 
 @fused
-def logical_not(x, /):
+def logical_not(x: ArrayLike, /) -> Array:
     """Whether x is not true, elementwise; numbers are true where they are not 0."""
     x = ensure_array("logical_not", x)
     return _as_weak_as(op.bitwise_not(truth_of(x, "logical_not")), x)
@@ -118,7 +122,7 @@ def logical_not(x, /):
 
 
 def _bitwise(name: str, function: Callable, text: str) -> Callable:
-    def fun(x, y, /):
+    def fun(x: ArrayLike, y: ArrayLike, /) -> Array:
         x, y = ensure_arrays(name, x, y)
         return function(x, y)
 
@@ -148,7 +152,7 @@ bitwise_left_shift = alias(left_shift, "bitwise_left_shift")
 bitwise_right_shift = alias(right_shift, "bitwise_right_shift")
 
 
-def bitwise_not(x, /):
+def bitwise_not(x: Any, /) -> Any:
     """The complement of the bits of integers or bools, elementwise."""
     return op.bitwise_not(ensure_array("bitwise_not", x))
 
@@ -158,7 +162,7 @@ invert = alias(bitwise_not, "invert")
 
 
 @fused
-def bitwise_count(x, /):
+def bitwise_count(x: Any, /) -> Any:
     """The number of set bits of |x|, elementwise, as uint8."""
     (x,) = promote_numeric("bitwise_count", x)
     return convert(op.population_count(operators.absolute(x)), np.dtype(np.uint8))
@@ -168,7 +172,7 @@ def bitwise_count(x, /):
 
 
 @fused
-def isnan(x, /):
+def isnan(x: Any, /) -> Any:
     """Whether x is NaN, elementwise."""
     x = ensure_array("isnan", x)
     if not is_kind(x, dtypes.inexact):
@@ -177,7 +181,7 @@ def isnan(x, /):
 
 
 @fused
-def isfinite(x, /):
+def isfinite(x: Any, /) -> Any:
     """Whether x is neither infinite nor NaN, elementwise."""
     x = ensure_array("isfinite", x)
     if is_kind(x, dtypes.complexfloating):
@@ -186,7 +190,7 @@ def isfinite(x, /):
 
 
 @fused
-def isinf(x, /):
+def isinf(x: Any, /) -> Any:
     """Whether x is infinite, elementwise."""
     x = ensure_array("isinf", x)
     if is_kind(x, dtypes.complexfloating):
@@ -196,7 +200,7 @@ def isinf(x, /):
     return op.eq(op.abs(strong(x)), scalar_like(math.inf, dtype_of(x)))
 
 
-def isposinf(x, /, out: None = None):
+def isposinf(x: float, /, out: None = None) -> Array:
     """Whether x is +inf, elementwise.
 
     Raises:
@@ -205,7 +209,7 @@ def isposinf(x, /, out: None = None):
     return _is_infinity("isposinf", math.inf, x, out)
 
 
-def isneginf(x, /, out: None = None):
+def isneginf(x: float, /, out: None = None) -> Array:
     """Whether x is -inf, elementwise.
 
     Raises:
@@ -214,7 +218,7 @@ def isneginf(x, /, out: None = None):
     return _is_infinity("isneginf", -math.inf, x, out)
 
 
-def _is_infinity(name: str, infinity: float, x: Any, out: Any):
+def _is_infinity(name: str, infinity: float, x: Any, out: Any) -> Array:
     refuse_out(name, out)
     x = ensure_array(name, x)
     if is_kind(x, dtypes.complexfloating):
@@ -225,7 +229,7 @@ def _is_infinity(name: str, infinity: float, x: Any, out: Any):
 
 
 @fused
-def signbit(x, /):
+def signbit(x: Any, /) -> Any:
     """Whether the sign bit of x is set, elementwise; so it is for -0.0."""
     x = ensure_array("signbit", x)
     dtype = dtype_of(x)
@@ -239,7 +243,7 @@ def signbit(x, /):
     return op.lt(op.bitcast_convert_type(x, integer), scalar_like(0, integer))
 
 
-def isreal(x):
+def isreal(x: Any) -> Array:
     """Whether the imaginary part is 0, elementwise."""
     x = ensure_array("isreal", x)
     if not is_kind(x, dtypes.complexfloating):
@@ -247,7 +251,7 @@ def isreal(x):
     return operators.equal(op.imag(x), 0)
 
 
-def iscomplex(x):
+def iscomplex(x: Any) -> Any:
     """Whether the imaginary part is not 0, elementwise."""
     x = ensure_array("iscomplex", x)
     if not is_kind(x, dtypes.complexfloating):
@@ -283,7 +287,7 @@ def isscalar(element: Any) -> bool:
 
 
 @fused
-def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: ArrayLike = False) -> Array:
     """Whether |a - b| <= atol + rtol * |b|, elementwise; of random keys, whether they are equal.
 
     Args:
@@ -316,7 +320,7 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 
 @fused
-def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
     """Whether all elements are close; see `isclose`.
 
     Returns:
@@ -327,7 +331,7 @@ def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 
 @fused
-def _all_equal(a1, a2, equal_nan):
+def _all_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: ArrayLike) -> Array:
     a1, a2 = promote_arrays("array_equal", a1, a2)
     same = op.eq(a1, a2)
     if is_kind(a1, dtypes.inexact):
@@ -336,7 +340,7 @@ def _all_equal(a1, a2, equal_nan):
     return strong(reduce_and(same, tuple(range(len(same.shape)))))
 
 
-def array_equal(a1, a2, equal_nan: bool = False):
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     """Whether two arrays have the same shape and elements.
 
     Args:
@@ -349,13 +353,13 @@ def array_equal(a1, a2, equal_nan: bool = False):
     return _whole_equality("array_equal", a1, a2, equal_nan, lambda s, t: s == t)
 
 
-def array_equiv(a1, a2):
+def array_equiv(a1: Any, a2: Any) -> Any:
     """Whether two arrays broadcast to one shape and are equal there.
 
     Returns:
       A bool scalar.
     """
-    def compatible(s, t):
+    def compatible(s: Any, t: Any) -> Any:
         try:
             np.broadcast_shapes(s, t)
         except ValueError:
@@ -364,7 +368,7 @@ def array_equiv(a1, a2):
     return _whole_equality("array_equiv", a1, a2, False, compatible)
 
 
-def _whole_equality(name: str, a1, a2, equal_nan, compatible):
+def _whole_equality(name: str, a1: ArrayLike, a2: ArrayLike, equal_nan: bool, compatible: Callable) -> Array:
     try:
         a1, a2 = asarray(a1), asarray(a2)
     except (TypeError, ValueError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -33,12 +33,17 @@ from laminax._src.numerics.numpy.arguments import (
 from laminax._src.numerics.numpy.joining import stack
 from laminax._src.numerics.numpy.reshaping import broadcast_arrays, moveaxis
 
+if TYPE_CHECKING:
+    from laminax_ir.ops.contraction import Precision
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 
 def _precision(precision: Any) -> Any:
     return tuple(precision) if isinstance(precision, list) else precision
 
 
-def dot(a, b, *, precision=None, preferred_element_type=None, out_sharding=None):
+def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
     """Product of two arrays: the last axis of a is summed against the last but one of b.
 
     Args:
@@ -61,7 +66,7 @@ def dot(a, b, *, precision=None, preferred_element_type=None, out_sharding=None)
 
 
 @fused(static_argnames=("precision", "preferred"))
-def _dot(a, b, precision, preferred):
+def _dot(a: Any, b: Any, precision: str | None, preferred: Any) -> Array:
     a, b = promote_dtypes("dot", a, b)
     a_rank, b_rank = len(shape_of(a)), len(shape_of(b))
     if not a_rank or not b_rank:
@@ -79,7 +84,7 @@ def _converted(x: Any, dtype: Any) -> Any:
     return x if dtype is None else convert(x, dtype)
 
 
-def matmul(a, b, *, precision=None, preferred_element_type=None, out_sharding=None):
+def matmul(a: Any, b: Any, *, precision: str | None = None, preferred_element_type: Any = None, out_sharding: Any = None) -> Array:
     """Matrix product of the last two axes, leading axes broadcast.
 
     Args:
@@ -100,13 +105,13 @@ def matmul(a, b, *, precision=None, preferred_element_type=None, out_sharding=No
 
 
 @fused(static_argnames=("precision", "preferred"))
-def _matmul(a, b, precision, preferred):
+def _matmul(a: ArrayLike, b: ArrayLike, precision: str | None, preferred: Any) -> Array:
     a, b = ensure_arrays("matmul", a, b)
     return matmul_module.matmul(a, b, precision=precision, preferred_element_type=preferred)
 
 
 @fused
-def matvec(x1, x2, /):
+def matvec(x1: Any, x2: Any, /) -> Array:
     """Products of matrices [..., m, n] and vectors [..., n], leading axes broadcast; the result is [..., m]."""
     x1, x2 = ensure_arrays("matvec", x1, x2)
     if len(shape_of(x1)) < 2 or not shape_of(x2):
@@ -116,7 +121,7 @@ def matvec(x1, x2, /):
 
 
 @fused
-def vecmat(x1, x2, /):
+def vecmat(x1: Any, x2: Any, /) -> Any:
     """Products of conjugated vectors [..., n] and matrices [..., n, m], leading axes broadcast; the result is [..., m]."""
     x1, x2 = ensure_arrays("vecmat", x1, x2)
     if len(shape_of(x2)) < 2 or not shape_of(x1):
@@ -129,7 +134,7 @@ def _conjugated(x: Any) -> Any:
     return op.conj(x) if is_kind(x, dtypes.complexfloating) else x
 
 
-def vdot(a, b, *, precision=None, preferred_element_type=None):
+def vdot(a: Any, b: Any, *, precision: str | None = None, preferred_element_type: Any = None) -> Any:
     """Inner product of the flat arrays, the first conjugated.
 
     Args:
@@ -143,13 +148,13 @@ def vdot(a, b, *, precision=None, preferred_element_type=None):
 
 
 @fused(static_argnames=("precision", "preferred"))
-def _vdot(a, b, precision, preferred):
+def _vdot(a: ArrayLike, b: ArrayLike, precision: str | None, preferred: Any) -> Array:
     a, b = ensure_arrays("vdot", a, b)
     flat = [shape_ops.reshape(x, (math.prod(shape_of(x)),)) for x in (_conjugated(a), b)]
     return _dot(*flat, precision, preferred)
 
 
-def vecdot(x1, x2, /, *, axis: int = -1, precision=None, preferred_element_type=None):
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """Inner products along an axis, the first argument conjugated, the other axes broadcast.
 
     Args:
@@ -161,7 +166,7 @@ def vecdot(x1, x2, /, *, axis: int = -1, precision=None, preferred_element_type=
 
 
 @fused(static_argnames=("axis", "precision", "preferred"))
-def _vecdot(x1, x2, axis, precision, preferred):
+def _vecdot(x1: ArrayLike, x2: ArrayLike, axis: int, precision: Any, preferred: Any) -> Array:
     x1, x2 = ensure_arrays("vecdot", x1, x2)
     if not shape_of(x1) or not shape_of(x2) or shape_of(x1)[axis] != shape_of(x2)[axis]:
         raise ValueError(f"vecdot requires one size along axis {axis}, got shapes {shape_of(x1)} and {shape_of(x2)}")
@@ -170,13 +175,13 @@ def _vecdot(x1, x2, axis, precision, preferred):
     return shape_ops.squeeze(product, (-2, -1))
 
 
-def inner(a, b, *, precision=None, preferred_element_type=None):
+def inner(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """Sum of products over the last axes of both arrays; a scalar multiplies elementwise. Parameters as for `dot`."""
     return _inner(a, b, precision=_precision(precision), preferred=user_dtype("inner", preferred_element_type))
 
 
 @fused(static_argnames=("precision", "preferred"))
-def _inner(a, b, precision, preferred):
+def _inner(a: ArrayLike, b: ArrayLike, precision: Any, preferred: Any) -> Array:
     a, b = ensure_arrays("inner", a, b)
     if not shape_of(a) or not shape_of(b):
         return _converted(operators.multiply(a, b), preferred)
@@ -184,7 +189,7 @@ def _inner(a, b, precision, preferred):
 
 
 @fused
-def outer(a, b, out: None = None):
+def outer(a: Any, b: Any, out: None = None) -> Array:
     """Products of all elements of the flat a with all of the flat b: [m, n]."""
     refuse_out("outer", out)
     a, b = promote_dtypes("outer", a, b)
@@ -192,7 +197,8 @@ def outer(a, b, out: None = None):
     return operators.multiply(shape_ops.reshape(a, (m, 1)), shape_ops.reshape(b, (1, n)))
 
 
-def tensordot(a, b, axes: int | Sequence = 2, *, precision=None, preferred_element_type=None, out_sharding=None):
+def tensordot(a: Any, b: Any, axes: int | Sequence = 2, *, precision: Precision | str | None = None, preferred_element_type: Any = None,
+              out_sharding: Any = None) -> Any:
     """Sum of products over given axes.
 
     Args:
@@ -223,7 +229,7 @@ def tensordot(a, b, axes: int | Sequence = 2, *, precision=None, preferred_eleme
 
 
 @fused(static_argnames=("axes", "precision", "preferred"))
-def _tensordot(a, b, axes, precision, preferred):
+def _tensordot(a: Any, b: Any, axes: Any, precision: Precision | str | None, preferred: Any) -> Array:
     a, b = promote_dtypes("tensordot", a, b)
     a_rank, b_rank = len(shape_of(a)), len(shape_of(b))
     if isinstance(axes, int):
@@ -240,7 +246,7 @@ def _tensordot(a, b, axes, precision, preferred):
 
 
 @fused
-def kron(a, b):
+def kron(a: ArrayLike, b: ArrayLike) -> Array:
     """Kronecker product: each element of a replaced by its product with b."""
     a, b = promote_dtypes("kron", a, b)
     rank = max(len(shape_of(a)), len(shape_of(b)))
@@ -251,7 +257,7 @@ def kron(a, b):
     return shape_ops.reshape(operators.multiply(a, b), tuple(m * n for m, n in zip(a_shape, b_shape)))
 
 
-def cross(a, b, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None):
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
     """Cross product of vectors of 2 or 3 components.
 
     Args:
@@ -272,7 +278,7 @@ def cross(a, b, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | N
 
 
 @fused(static_argnames=("axisa", "axisb", "axisc"))
-def _cross(a, b, axisa, axisb, axisc):
+def _cross(a: ArrayLike, b: ArrayLike, axisa: int, axisb: int, axisc: int) -> Array:
     a, b = promote_dtypes("cross", a, b)
     for x, axis in ((a, axisa), (b, axisb)):
         canonical_axis("cross", axis, len(shape_of(x)))

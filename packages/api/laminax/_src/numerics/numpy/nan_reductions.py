@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import reduction
@@ -15,6 +16,12 @@ from laminax._src.numerics.numpy.averages import VAR_DTYPE, VAR_MORE, _mean, _va
 from laminax._src.numerics.numpy.conditions import _where
 from laminax._src.numerics.numpy.reducing import DOC, DTYPE_DOC, INITIAL_DOC, WHERE_DOC, checked_mask, neutral_scalar, static_axis
 from laminax._src.numerics.numpy.reductions import _all, _argmax, _argmin, _max, _min, _prod, _sum
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 
 def without_nan(name: str, a: Any, value: Any) -> tuple[Any, Any]:
@@ -29,49 +36,54 @@ def without_nan(name: str, a: Any, value: Any) -> tuple[Any, Any]:
 _NAN_DOC = DOC.replace("{text}.", "{text}, NaN left out.")
 
 
-def nansum(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, initial=None, where=None):
+def nansum(a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+           where: Any = None) -> Array:
     refuse_out("nansum", out)
     return _nansum(a, axis=static_axis("nansum", axis), dtype=user_dtype("nansum", dtype), keepdims=keepdims, initial=initial,
                    where=where)
 
 
 @fused(static_argnames=("axis", "dtype", "keepdims"))
-def _nansum(a, axis, dtype, keepdims, initial, where):
+def _nansum(a: ArrayLike, axis: int | None, dtype: np.dtype | None, keepdims: bool, initial: Any, where: ArrayLike | None) -> Array:
     return _sum(without_nan("nansum", a, 0)[0], axis, dtype, keepdims, initial, where, True, "nansum")
 
 
-def nanprod(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, initial=None, where=None):
+def nanprod(a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+            where: Any = None) -> Array:
     refuse_out("nanprod", out)
     return _nanprod(a, axis=static_axis("nanprod", axis), dtype=user_dtype("nanprod", dtype), keepdims=keepdims,
                     initial=initial, where=where)
 
 
 @fused(static_argnames=("axis", "dtype", "keepdims"))
-def _nanprod(a, axis, dtype, keepdims, initial, where):
+def _nanprod(a: ArrayLike, axis: int, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Array:
     return _prod(without_nan("nanprod", a, 1)[0], axis, dtype, keepdims, initial, where, True, "nanprod")
 
 
-def nanmax(a, axis=None, out: None = None, keepdims: bool = False, initial=None, where=None):
+def nanmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool = False, initial: int | None = None,
+           where: ArrayLike | None = None) -> Array:
     refuse_out("nanmax", out)
     return _nanmax(a, axis=static_axis("nanmax", axis), keepdims=keepdims, initial=initial, where=where)
 
 
 @fused(static_argnames=("axis", "keepdims"))
-def _nanmax(a, axis, keepdims, initial, where):
+def _nanmax(a: ArrayLike, axis: int | None, keepdims: bool, initial: ArrayLike | None, where: ArrayLike | None) -> Array:
     return _nan_extreme("nanmax", a, axis, keepdims, initial, where, _max, "max")
 
 
-def nanmin(a, axis=None, out: None = None, keepdims: bool = False, initial=None, where=None):
+def nanmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool = False, initial: Any = None,
+           where: Any = None) -> Array:
     refuse_out("nanmin", out)
     return _nanmin(a, axis=static_axis("nanmin", axis), keepdims=keepdims, initial=initial, where=where)
 
 
 @fused(static_argnames=("axis", "keepdims"))
-def _nanmin(a, axis, keepdims, initial, where):
+def _nanmin(a: ArrayLike, axis: int, keepdims: bool, initial: Any, where: Any) -> Array:
     return _nan_extreme("nanmin", a, axis, keepdims, initial, where, _min, "min")
 
 
-def _nan_extreme(name, a, axis, keepdims, initial, where, function, monoid):
+def _nan_extreme(name: str, a: ArrayLike, axis: int | None, keepdims: bool, initial: ArrayLike | None, where: ArrayLike | None,
+                 function: Callable, monoid: str) -> Array:
     filled, mask = without_nan(name, a, reduction.identity(monoid, dtype_of(ensure_array(name, a))).item())
     result = function(filled, axis, keepdims, initial, where, name)
     if mask is None or initial is not None:
@@ -79,29 +91,29 @@ def _nan_extreme(name, a, axis, keepdims, initial, where, function, monoid):
     return _where(_all(mask, axis, keepdims, where), neutral_scalar(math.nan, dtype_of(result)), result)
 
 
-def nanargmax(a, axis: int | None = None, out: None = None, keepdims: bool | None = None):
+def nanargmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """Index of the greatest element along an axis, NaN left out; -1 where there is nothing else. As `argmax` otherwise."""
     refuse_out("nanargmax", out)
     return _nanargmax(a, axis=static_axis("nanargmax", axis), keepdims=bool(keepdims))
 
 
 @fused(static_argnames=("axis", "keepdims"))
-def _nanargmax(a, axis, keepdims):
+def _nanargmax(a: ArrayLike, axis: int, keepdims: bool) -> Array:
     return _nan_position("nanargmax", a, axis, keepdims, _argmax, "max")
 
 
-def nanargmin(a, axis: int | None = None, out: None = None, keepdims: bool | None = None):
+def nanargmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """Index of the least element along an axis, NaN left out; -1 where there is nothing else. As `argmin` otherwise."""
     refuse_out("nanargmin", out)
     return _nanargmin(a, axis=static_axis("nanargmin", axis), keepdims=bool(keepdims))
 
 
 @fused(static_argnames=("axis", "keepdims"))
-def _nanargmin(a, axis, keepdims):
+def _nanargmin(a: ArrayLike, axis: int, keepdims: bool) -> Array:
     return _nan_position("nanargmin", a, axis, keepdims, _argmin, "min")
 
 
-def _nan_position(name, a, axis, keepdims, function, monoid):
+def _nan_position(name: str, a: ArrayLike, axis: int, keepdims: bool, function: Callable, monoid: str) -> Array:
     a = ensure_array(name, a)
     if not is_kind(a, dtypes.inexact):
         return function(a, axis, keepdims)
@@ -110,13 +122,14 @@ def _nan_position(name, a, axis, keepdims, function, monoid):
     return _where(_all(mask, axis, keepdims, None), neutral_scalar(-1, dtype_of(result)), result)
 
 
-def nanmean(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, where=None):
+def nanmean(a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+            where: ArrayLike | None = None) -> Array:
     refuse_out("nanmean", out)
     return _nanmean(a, axis=static_axis("nanmean", axis), dtype=user_dtype("nanmean", dtype), keepdims=keepdims, where=where)
 
 
 @fused(static_argnames=("axis", "dtype", "keepdims"))
-def _nanmean(a, axis, dtype, keepdims, where):
+def _nanmean(a: ArrayLike, axis: int | None, dtype: Any, keepdims: bool, where: ArrayLike | None) -> Array:
     a = ensure_array("nanmean", a)
     if not is_kind(a, dtypes.inexact):
         return _mean(a, axis, dtype, keepdims, where)
@@ -128,14 +141,16 @@ def _nanmean(a, axis, dtype, keepdims, where):
     return op.div(_nansum(a, axis, dtype, keepdims, None, where), count)
 
 
-def nanvar(a, axis=None, dtype=None, out: None = None, ddof: int = 0, keepdims: bool = False, where=None, mean=None):
+def nanvar(a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
+           where: ArrayLike | None = None, mean: Any = None) -> Any:
     refuse_out("nanvar", out)
     return _nanvar(a, axis=static_axis("nanvar", axis), dtype=user_dtype("nanvar", dtype), ddof=ddof, keepdims=keepdims,
                    where=where, mean=mean)
 
 
 @fused(static_argnames=("axis", "dtype", "keepdims", "name"))
-def _nanvar(a, axis, dtype, ddof, keepdims, where, mean, name="nanvar"):
+def _nanvar(a: ArrayLike, axis: int | None, dtype: Any, ddof: ArrayLike, keepdims: bool, where: ArrayLike | None, mean: Any,
+            name: str = "nanvar") -> Array:
     a, missing = without_nan(name, a, 0)  # masked alone it would come back in derivatives, as 0 * NaN
     if missing is None:
         return _var(a, axis, dtype, ddof, keepdims, where, mean, name)
@@ -145,14 +160,15 @@ def _nanvar(a, axis, dtype, ddof, keepdims, where, mean, name="nanvar"):
     return _var(a, axis, dtype, ddof, keepdims, present, mean, name)
 
 
-def nanstd(a, axis=None, dtype=None, out: None = None, ddof: int = 0, keepdims: bool = False, where=None, mean=None):
+def nanstd(a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
+           where: Any = None, mean: Any = None) -> Any:
     refuse_out("nanstd", out)
     return _nanstd(a, axis=static_axis("nanstd", axis), dtype=user_dtype("nanstd", dtype), ddof=ddof, keepdims=keepdims,
                    where=where, mean=mean)
 
 
 @fused(static_argnames=("axis", "dtype", "keepdims"))
-def _nanstd(a, axis, dtype, ddof, keepdims, where, mean):
+def _nanstd(a: ArrayLike, axis: int | None, dtype: Any, ddof: ArrayLike, keepdims: bool, where: Any, mean: Any) -> Array:
     return op.sqrt(_nanvar(a, axis, dtype, ddof, keepdims, where, mean, "nanstd"))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
@@ -22,8 +22,12 @@ from laminax._src.numerics.numpy.ranges import linspace
 from laminax._src.numerics.numpy.reshaping import broadcast_to
 from laminax._src.numerics.numpy.taking import take
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
-def pad(array, pad_width, mode: str | Callable = "constant", **kwargs):
+
+def pad(array: Any, pad_width: Any, mode: str | Callable = "constant", **kwargs: Any) -> Any:
     """Adds elements at the ends of the axes.
 
     Args:
@@ -47,7 +51,7 @@ def pad(array, pad_width, mode: str | Callable = "constant", **kwargs):
     return result
 
 
-def _padded(array, widths, mode, kwargs):
+def _padded(array: Any, widths: tuple[tuple[SymbolicDim | int, ...], ...], mode: Any, kwargs: dict[Any, Any]) -> Any:
     if callable(mode):
         return _pad_with_function(array, widths, mode, kwargs)
     allowed = _PAD_OPTIONS.get(mode) if isinstance(mode, str) else None
@@ -111,14 +115,14 @@ def _is_host_nested(values: Any) -> bool:
     return all(_is_host_nested(v) for v in values) if isinstance(values, (list, tuple)) else is_host_value(values)
 
 
-def _pad_constant(array, constant_values, widths):
+def _pad_constant(array: Any, constant_values: int, widths: tuple[tuple[SymbolicDim | int, ...], ...]) -> Any:
     if isinstance(constant_values, (list, tuple)):
         constant_values = asarray(constant_values)
     return _pad_with_constants(array, constant_values, widths=widths)
 
 
 @fused(static_argnames=("widths",))
-def _pad_with_constants(array, constant_values, widths):
+def _pad_with_constants(array: ArrayLike, constant_values: Any, widths: Any) -> Any:
     dtype = dtype_of(array)
     if shape_of(ensure_array("pad", constant_values)) == ():
         return shape_ops.pad(array, convert(constant_values, dtype), [(low, high, 0) for low, high in widths])
@@ -129,7 +133,7 @@ def _pad_with_constants(array, constant_values, widths):
 
 
 @fused(static_argnames=("widths", "mode", "odd"))
-def _pad_copies(array, widths, mode, odd):
+def _pad_copies(array: ArrayLike, widths: tuple[tuple[int, ...], ...], mode: str, odd: bool) -> Array:
     """The modes whose new elements are elements of the array: by an index for each new place, axis by axis."""
     for axis, (low, high) in enumerate(widths):
         if low == high == 0:
@@ -156,7 +160,7 @@ def _pad_copies(array, widths, mode, odd):
     return array
 
 
-def _taken(array, places: np.ndarray, axis: int):
+def _taken(array: ArrayLike, places: np.ndarray, axis: int) -> Array:
     """Elements at known places along an axis, as few slices where they are runs."""
     runs = _runs(places)
     if len(runs) > 6:
@@ -181,7 +185,7 @@ def _runs(places: np.ndarray) -> list[tuple[int, int, int]]:
     return runs
 
 
-def _run(array, run: tuple[int, int, int], axis: int):
+def _run(array: ArrayLike, run: tuple[int, int, int], axis: int) -> Array:
     first, length, step = run
     if step == 1:
         return slicing_ops.slice_in_dim(array, first, first + length, 1, axis)
@@ -192,7 +196,7 @@ def _run(array, run: tuple[int, int, int], axis: int):
                                       tuple(range(len(one.shape))))
 
 
-def _pad_odd(array, axis: int, low: int, high: int, mode: str):
+def _pad_odd(array: Any, axis: int, low: int, high: int, mode: str) -> Any:
     """Reflection through the end points: twice the edge less the mirrored elements, as often as it takes."""
     offset = 1 if mode == "reflect" else 0
     while low > 0 or high > 0:
@@ -215,14 +219,14 @@ def _pad_odd(array, axis: int, low: int, high: int, mode: str):
     return array
 
 
-def _pad_ramp(array, end_values, widths):
+def _pad_ramp(array: Array, end_values: int, widths: Any) -> Array:
     if isinstance(end_values, (list, tuple)):
         end_values = asarray(end_values)
     return _pad_ramps(array, end_values, widths=widths)
 
 
 @fused(static_argnames=("widths",))
-def _pad_ramps(array, end_values, widths):
+def _pad_ramps(array: ArrayLike, end_values: ArrayLike, widths: tuple[tuple[int, ...], ...]) -> Array:
     dtype = dtype_of(array)
     for axis, (ends, (low, high)) in enumerate(zip(_end_values("pad", end_values, len(widths), dtype), widths)):
         pieces = [array]
@@ -237,7 +241,7 @@ def _pad_ramps(array, end_values, widths):
 
 
 @fused(static_argnames=("widths", "mode", "lengths"))
-def _pad_statistic(array, widths, mode, lengths):
+def _pad_statistic(array: Any, widths: Any, mode: Any, lengths: Any) -> Array:
     function = {"maximum": reductions.max, "minimum": reductions.min, "mean": averages.mean,
                 "median": quantiles.median}[mode]
     dtype = dtype_of(array)
@@ -261,7 +265,7 @@ def _pad_statistic(array, widths, mode, lengths):
     return array
 
 
-def _pad_with_function(array, widths, function: Callable, kwargs: dict):
+def _pad_with_function(array: Any, widths: Any, function: Callable, kwargs: dict) -> Any:
     array = shape_ops.pad(array, convert(0, dtype_of(array)), [(low, high, 0) for low, high in widths])
     for axis in range(len(array.shape)):
         array = apply_along_axis(lambda vector, axis=axis: function(vector, widths[axis], axis, kwargs), axis, array)

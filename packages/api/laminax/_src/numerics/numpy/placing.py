@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,8 +21,13 @@ from laminax._src.numerics.numpy.reshaping import ravel
 from laminax._src.numerics.numpy.taking import _take
 from laminax._src.numerics.numpy.updates import update
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
-def put_along_axis(arr, indices, values, axis: int | None, inplace: bool = True, *, mode: str | None = None):
+
+def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: int, axis: int | None, inplace: bool = True, *,
+                   mode: str | None = None) -> Array:
     """An array with values written along an axis at positions that differ from vector to vector.
 
     Args:
@@ -53,7 +59,7 @@ def refuse_inplace(name: str, inplace: bool) -> None:
                          "inplace=False and use the returned array.")
 
 
-def put(a, ind, v, mode: str | None = None, *, inplace: bool = True):
+def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
     """An array with values written at places of the flat array.
 
     Args:
@@ -78,7 +84,7 @@ def put(a, ind, v, mode: str | None = None, *, inplace: bool = True):
     return shape_ops.reshape(flat, a.shape)
 
 
-def place(arr, mask, vals, *, inplace: bool = True):
+def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
     """An array with values written where a mask holds, in order, repeated if there are fewer.
 
     Args:
@@ -106,7 +112,7 @@ def place(arr, mask, vals, *, inplace: bool = True):
 
 
 @fused
-def _place(arr, mask, vals):
+def _place(arr: Any, mask: Any, vals: Any) -> Any:
     """The n-th true element takes value n modulo their number."""
     mask = truth_of(mask)
     number = op.sub(cumsum(convert(mask, np.dtype(np.int32)), 0), np.int32(1))

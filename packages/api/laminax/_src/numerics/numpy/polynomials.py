@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -41,8 +42,12 @@ from laminax._src.numerics.numpy.selection import where
 from laminax._src.numerics.numpy.signals import convolve
 from laminax._src.numerics.numpy.sorting import argsort
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
-def polyval(p, x, *, unroll: int = 16):
+
+def polyval(p: ArrayLike, x: float, *, unroll: int = 16) -> Array:
     """The value of a polynomial at points, by Horner's rule.
 
     Args:
@@ -60,7 +65,7 @@ def _check_coefficients(name: str, p: Any) -> None:
 
 
 @fused(static_argnames=("unroll",))
-def _polyval(p, x, unroll):
+def _polyval(p: ArrayLike, x: ArrayLike, unroll: int) -> Array:
     _check_coefficients("polyval", p)
     p, x = promote_dtypes("polyval", p, x)
     p = as_array(p)
@@ -75,30 +80,30 @@ def _polyval(p, x, unroll):
     return y
 
 
-def polyadd(a1, a2):
+def polyadd(a1: Array, a2: ArrayLike) -> Array:
     """The sum of two polynomials."""
     return _combine("polyadd", a1, a2, operators.add)
 
 
-def polysub(a1, a2):
+def polysub(a1: ArrayLike, a2: Array) -> Array:
     """The difference of two polynomials."""
     return _combine("polysub", a1, a2, operators.subtract)
 
 
-def _combine(name, a1, a2, function):
+def _combine(name: str, a1: Any, a2: Any, function: Callable) -> Array:
     a1, a2 = atleast_1d(*promote_dtypes(name, a1, a2))
     if a1.shape[0] < a2.shape[0]:
         return function(_with_zeros_in_front(a1, a2.shape), a2)
     return function(a1, _with_zeros_in_front(a2, a1.shape))
 
 
-def _with_zeros_in_front(x, shape: Sequence[int]):
+def _with_zeros_in_front(x: Array, shape: Sequence[int]) -> Array:
     """Coefficients of lower powers as ones of that shape; they may be one for many polynomials."""
     x = broadcast_to(x, (x.shape[0], *shape[1:]))
     return shape_ops.pad(x, np.zeros((), x.dtype)[()], [(shape[0] - x.shape[0], 0, 0), *[(0, 0, 0)] * (len(shape) - 1)])
 
 
-def polymul(a1, a2, *, trim_leading_zeros: bool = False):
+def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -> Array:
     """The product of two polynomials.
 
     Args:
@@ -113,7 +118,7 @@ def polymul(a1, a2, *, trim_leading_zeros: bool = False):
     return convolve(a1, a2, "full")
 
 
-def polydiv(u, v, *, trim_leading_zeros: bool = False):
+def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> Any:
     """Quotient and remainder of two polynomials.
 
     Args:
@@ -137,7 +142,7 @@ def polydiv(u, v, *, trim_leading_zeros: bool = False):
     return q, trim_zeros(u, "f") if trim_leading_zeros else u
 
 
-def polyder(p, m: int = 1):
+def polyder(p: ArrayLike, m: int = 1) -> Array:
     """The m-th derivative of a polynomial."""
     p = ensure_array("polyder", p)
     _check_coefficients("polyder", p)
@@ -155,7 +160,7 @@ def polyder(p, m: int = 1):
     return operators.multiply(slice_in_dim(p, 0, size - m), factors.astype(dtype_of(p)))
 
 
-def polyint(p, m: int = 1, k=None):
+def polyint(p: ArrayLike, m: int = 1, k: int = None) -> Array:
     """The m-th integral of a polynomial.
 
     Args:
@@ -183,7 +188,7 @@ def polyint(p, m: int = 1, k=None):
     return p
 
 
-def poly(seq_of_zeros):
+def poly(seq_of_zeros: ArrayLike) -> Array:
     """The polynomial with given roots, or the characteristic polynomial of a square matrix."""
     roots_ = atleast_1d(as_array(ensure_array("poly", seq_of_zeros)))
     if len(roots_.shape) == 2 and roots_.shape[0] == roots_.shape[1] and roots_.shape[0]:
@@ -203,7 +208,7 @@ def poly(seq_of_zeros):
     return result
 
 
-def roots(p, *, strip_zeros: bool = True):
+def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     """The roots of a polynomial: the eigenvalues of its companion matrix.
 
     Args:
@@ -234,7 +239,7 @@ def roots(p, *, strip_zeros: bool = True):
 
 
 @fused
-def _roots_behind_zeros(p):
+def _roots_behind_zeros(p: ArrayLike) -> Array:
     """The roots, with NaN at the end for each of the zeros in front, whose number may be unknown.
 
     With those zeros moved to the end instead the polynomial has as many roots 0 more.
@@ -246,7 +251,7 @@ def _roots_behind_zeros(p):
     return where(operators.less(np.arange(n), operators.subtract(n, missing)), found, complex(np.nan, np.nan))
 
 
-def _companion_eigenvalues(p):
+def _companion_eigenvalues(p: ArrayLike) -> Array:
     from laminax_ir.ops.linalg import eig
 
     n = p.shape[0] - 1
@@ -256,7 +261,8 @@ def _companion_eigenvalues(p):
 
 
 @fused(static_argnames=("deg", "rcond", "full", "cov"))
-def polyfit(x, y, deg: int, rcond: float | None = None, full: bool = False, w=None, cov: bool | str = False):
+def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, full: bool = False, w: Any = None,
+            cov: bool | str = False) -> Any:
     """The polynomial of a degree that fits points best, by least squares.
 
     Args:

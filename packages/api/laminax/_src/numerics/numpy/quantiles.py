@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,10 @@ from laminax._src.numerics.numpy.reducing import static_axis
 from laminax._src.numerics.numpy.reshaping import moveaxis
 from laminax._src.numerics.numpy.taking import _take_along_axis
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 _INT32 = np.dtype(np.int32)
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
 
@@ -44,8 +48,8 @@ def _refuse_in_place(name: str, out: Any, overwrite_input: bool) -> None:
                          "and use the returned array.")
 
 
-def quantile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
-             keepdims: bool = False, *, weights=None):
+def quantile(a: Any, q: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
+             method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None) -> Array:
     """The values below which given fractions of the elements lie.
 
     Args:
@@ -71,15 +75,15 @@ def quantile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, 
     return _quantile_of("quantile", a, q, weights, axis, method, keepdims, False, 1.0)
 
 
-def nanquantile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
-                method: str = "linear", keepdims: bool = False, *, weights=None):
+def nanquantile(a: Any, q: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
+                method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None) -> Array:
     """The values below which given fractions of the elements lie, NaN left out; see `quantile`."""
     _refuse_in_place("nanquantile", out, overwrite_input)
     return _quantile_of("nanquantile", a, q, weights, axis, method, keepdims, True, 1.0)
 
 
-def percentile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
-               method: str = "linear", keepdims: bool = False, *, weights=None, out_sharding=None):
+def percentile(a: Any, q: float, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
+               method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None, out_sharding: Any = None) -> Array:
     """The values below which given percentages of the elements lie; q is from 0 to 100; see `quantile`."""
     _refuse_in_place("percentile", out, overwrite_input)
     if out_sharding is not None:
@@ -87,37 +91,41 @@ def percentile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None
     return _quantile_of("percentile", a, q, weights, axis, method, keepdims, False, 100.0)
 
 
-def nanpercentile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
-                  method: str = "linear", keepdims: bool = False, *, weights=None):
+def nanpercentile(a: Any, q: float, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
+                  method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> Array:
     """The values below which given percentages of the elements lie, NaN left out; see `percentile`."""
     _refuse_in_place("nanpercentile", out, overwrite_input)
     return _quantile_of("nanpercentile", a, q, weights, axis, method, keepdims, True, 100.0)
 
 
-def median(a, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False):
+def median(a: Any, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
+           keepdims: bool = False) -> Any:
     """The middle of the sorted elements, or the mean of the two in the middle; parameters as for `quantile`."""
     _refuse_in_place("median", out, overwrite_input)
     return _median(a, axis=static_axis("median", axis), keepdims=bool(keepdims))
 
 
 @fused(static_argnames=("axis", "keepdims"))
-def _median(a, axis, keepdims):
+def _median(a: ArrayLike, axis: Any, keepdims: bool) -> Array:
     return _quantile_of("median", a, 0.5, None, axis, "midpoint", keepdims, False, 1.0)
 
 
-def nanmedian(a, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False):
+def nanmedian(a: Any, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
+              keepdims: bool = False) -> Array:
     """The median, NaN left out; parameters as for `quantile`."""
     _refuse_in_place("nanmedian", out, overwrite_input)
     return _quantile_of("nanmedian", a, 0.5, None, axis, "midpoint", keepdims, True, 1.0)
 
 
-def _quantile_of(name: str, a, q, weights, axis, method: str, keepdims: bool, ignores_nan: bool, whole: float):
+def _quantile_of(name: str, a: ArrayLike, q: ArrayLike, weights: ArrayLike | None, axis: Any, method: str, keepdims: bool,
+                 ignores_nan: bool, whole: float) -> Any:
     return _quantile(a, q, weights, name=name, axis=static_axis(name, axis), method=method, keepdims=bool(keepdims), ignores_nan=ignores_nan,
                      whole=whole)
 
 
 @fused(static_argnames=("name", "axis", "method", "keepdims", "ignores_nan", "whole"))
-def _quantile(a, q, weights, name, axis, method, keepdims, ignores_nan, whole):
+def _quantile(a: ArrayLike, q: ArrayLike, weights: ArrayLike | None, name: str, axis: Any, method: str, keepdims: bool, ignores_nan: bool,
+              whole: float) -> Array:
     if method not in _METHODS:
         raise ValueError(f"{name}: method can only be one of {_METHODS}, got {method!r}")
     a, q = ensure_arrays(name, a, q)
@@ -142,7 +150,8 @@ def _spread_weights(name: str, weights: Any, shape: tuple[int, ...], axis: Any) 
     return shape_ops.broadcast_in_dim(weights, shape, axes)
 
 
-def _checked_quantile(a, q, weights, name, axis, method, keepdims, ignores_nan, whole):
+def _checked_quantile(a: ArrayLike, q: ArrayLike, weights: ArrayLike | None, name: str, axis: Any, method: str, keepdims: bool,
+                      ignores_nan: bool, whole: float) -> Array:
     if len(shape_of(q)) > 1:
         raise ValueError(f"{name}: q must be have rank <= 1, got shape {shape_of(q)}")
     dtype = dtypes.to_inexact_dtype(dtype_of(a))
@@ -180,7 +189,7 @@ def _checked_quantile(a, q, weights, name, axis, method, keepdims, ignores_nan, 
     return convert(result, dtype)
 
 
-def _between(ordered, q, last, method: str, q_rank: int):
+def _between(ordered: ArrayLike, q: ArrayLike, last: ArrayLike, method: str, q_rank: int) -> Array:
     """Values of the sorted vectors at the fractions q of their lengths, `last` being the place of the last element."""
     work = dtype_of(ordered)
     zero, half, one = (scalar_like(value, work) for value in (0.0, 0.5, 1.0))
@@ -200,7 +209,7 @@ def _between(ordered, q, last, method: str, q_rank: int):
     return below if method == "lower" else above
 
 
-def _weighted(flat, weights, is_nan, q, q_rank: int):
+def _weighted(flat: ArrayLike, weights: ArrayLike, is_nan: ArrayLike, q: ArrayLike, q_rank: int) -> Array:
     """The first of the sorted elements up to which the weights are at least the fraction q of their sum."""
     axis = len(flat.shape) - 1
     zero = scalar_like(0.0, dtype_of(flat))
@@ -213,7 +222,7 @@ def _weighted(flat, weights, is_nan, q, q_rank: int):
     return _at(ordered, op.min(place, scalar_like(flat.shape[-1] - 1, _INT32)), q_rank)
 
 
-def _at(ordered, places, q_rank: int):
+def _at(ordered: ArrayLike, places: ArrayLike, q_rank: int) -> Array:
     """Elements of the last axis at places of shape [*q, *rest]."""
     rank = len(ordered.shape) - 1
     if q_rank:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -27,8 +27,12 @@ from laminax._src.numerics.numpy.arithmetic import power
 from laminax._src.numerics.numpy.conversion import placed
 from laminax._src.numerics.numpy.reshaping import broadcast_arrays, moveaxis
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None, out_sharding: Any = None):
+
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Numbers from start (included) to stop (not included), step apart.
 
     Args:
@@ -70,7 +74,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     return placed(_progression(start, 1 if step is None else step, size, dtype), device)
 
 
-def _symbolic_arange(start: Any, stop: Any, step: Any, dtype: Any):
+def _symbolic_arange(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
     """`arange` of sizes some of which are symbolic."""
     for x in (start, stop, step):
         if not is_dimension(x):
@@ -101,7 +105,7 @@ def _host_scalar(name: str, x: Any) -> Any:
     return x
 
 
-def _progression(start: Any, step: Any, size: int, dtype: np.dtype):
+def _progression(start: Any, step: Any, size: int, dtype: np.dtype) -> Any:
     """start + step * i; staged as such in traced code, rather than as a constant as long as the result.
 
     The terms are rounded to the dtype before they are added up, small floats to f32, as if by the same operations on arrays.
@@ -119,7 +123,7 @@ def _progression(start: Any, step: Any, size: int, dtype: np.dtype):
 
 
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
-             axis: int = 0, *, device: Any = None):
+             axis: int = 0, *, device: Any = None) -> Any:
     """Evenly spaced numbers.
 
     Args:
@@ -147,7 +151,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
 
 
 @fused(static_argnames=("num", "endpoint", "dtype", "axis", "with_step"))
-def _linspace(start, stop, num, endpoint, dtype, axis, with_step):
+def _linspace(start: ArrayLike, stop: ArrayLike, num: int, endpoint: bool, dtype: np.dtype | None, axis: int, with_step: bool) -> Any:
     start, stop = promote_inexact("linspace", start, stop)
     computed = dtype_of(start)
     start, stop = broadcast_arrays(convert(start, computed), convert(stop, computed))
@@ -173,7 +177,7 @@ def _linspace(start, stop, num, endpoint, dtype, axis, with_step):
     return (result, step) if with_step else result
 
 
-def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0):
+def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0) -> Any:
     """Numbers evenly spaced on a logarithmic scale, from base**start to base**stop.
 
     Args:
@@ -188,7 +192,7 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
     return result if dtype is None else convert(result, dtype)
 
 
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0):
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Array:
     """Numbers evenly spaced on a logarithmic scale, from start to stop: a geometric progression.
 
     Args:
@@ -202,7 +206,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 
 
 @fused(static_argnames=("num", "endpoint", "axis"))
-def _geomspace(start, stop, num, endpoint, axis):
+def _geomspace(start: ArrayLike, stop: ArrayLike, num: int, endpoint: bool, axis: int) -> Array:
     start, stop = promote_inexact("geomspace", start, stop)
     dtype = dtype_of(start)
     start, stop = reshaping.broadcast_arrays(convert(start, dtype), convert(stop, dtype))
@@ -255,7 +259,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return tuple(results)
 
 
-def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False):
+def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Array:
     """The index of each element along each axis.
 
     Args:
@@ -277,7 +281,7 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False):
     return shape_ops.concatenate(parts, 0)
 
 
-def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any):
+def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
     """An array whose elements are a function of their indices.
 
     Args:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
@@ -29,29 +30,37 @@ from laminax._src.numerics.numpy.reducing import (
     with_kept_axes,
 )
 
+if TYPE_CHECKING:
+    import numpy as np
 
-def sum(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, initial=None, where=None,
-        promote_integers: bool = True):
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
+
+def sum(a: Any, axis: Any = None, dtype: np.dtype | type | None = None, out: None = None, keepdims: bool = False, initial: Any = None,
+        where: Any = None, promote_integers: bool = True) -> Any:
     refuse_out("sum", out)
     return _sum(a, axis=static_axis("sum", axis), dtype=user_dtype("sum", dtype), keepdims=keepdims, initial=initial,
                 where=where, promote_integers=promote_integers)
 
 
 @fused(static_argnames=("axis", "dtype", "keepdims", "promote_integers", "name"))
-def _sum(a, axis, dtype, keepdims, initial, where, promote_integers, name="sum"):
+def _sum(a: Any, axis: Any, dtype: np.dtype | None, keepdims: bool, initial: Any, where: Any, promote_integers: bool,
+         name: str = "sum") -> Any:
     return strong(reduce_over_axes(name, a, axis, dtype, keepdims, initial, where, reduction.reduce_sum, operators.add, "sum",
                           promote_integers))
 
 
-def prod(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, initial=None, where=None,
-         promote_integers: bool = True):
+def prod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+         where: Any = None, promote_integers: bool = True) -> Array:
     refuse_out("prod", out)
     return _prod(a, axis=static_axis("prod", axis), dtype=user_dtype("prod", dtype), keepdims=keepdims, initial=initial,
                  where=where, promote_integers=promote_integers)
 
 
 @fused(static_argnames=("axis", "dtype", "keepdims", "promote_integers", "name"))
-def _prod(a, axis, dtype, keepdims, initial, where, promote_integers, name="prod"):
+def _prod(a: ArrayLike, axis: Any, dtype: np.dtype | None, keepdims: bool, initial: ArrayLike | None, where: ArrayLike | None,
+          promote_integers: bool, name: str = "prod") -> Array:
     return strong(reduce_over_axes(name, a, axis, dtype, keepdims, initial, where, reduction.reduce_prod, operators.multiply, "prod",
                           promote_integers))
 
@@ -60,23 +69,24 @@ sum.__doc__ = DOC.format(text="Sum over axes", dtype=DTYPE_DOC, more=INITIAL_DOC
 prod.__doc__ = DOC.format(text="Product over axes", dtype=DTYPE_DOC, more=INITIAL_DOC + PROMOTE_DOC, raises="")
 
 
-def max(a, axis=None, out: None = None, keepdims: bool = False, initial=None, where=None):
+def max(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: float | None = None, where: Any = None) -> Any:
     refuse_out("max", out)
     return _max(a, axis=static_axis("max", axis), keepdims=keepdims, initial=initial, where=where)
 
 
 @fused(static_argnames=("axis", "keepdims", "name"))
-def _max(a, axis, keepdims, initial, where, name="max"):
+def _max(a: Any, axis: Any, keepdims: bool, initial: float | None, where: Any, name: str = "max") -> Any:
     return _extreme(name, a, axis, keepdims, initial, where, reduction.reduce_max, op.max)
 
 
-def min(a, axis=None, out: None = None, keepdims: bool = False, initial=None, where=None):
+def min(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
+        where: ArrayLike | None = None) -> Any:
     refuse_out("min", out)
     return _min(a, axis=static_axis("min", axis), keepdims=keepdims, initial=initial, where=where)
 
 
 @fused(static_argnames=("axis", "keepdims", "name"))
-def _min(a, axis, keepdims, initial, where, name="min"):
+def _min(a: ArrayLike, axis: Any, keepdims: bool, initial: ArrayLike | None, where: ArrayLike | None, name: str = "min") -> Array:
     return _extreme(name, a, axis, keepdims, initial, where, reduction.reduce_min, op.min)
 
 
@@ -115,7 +125,7 @@ def minmax(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, i
     return min(a, axis, None, keepdims, lowest, where), max(a, axis, None, keepdims, greatest, where)
 
 
-def _extreme(name, a, axis, keepdims, initial, where, reduce, combine):
+def _extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: float | None, where: Any, reduce: Callable, combine: Callable) -> Any:
     a = ensure_array(name, a)
     aval = get_aval(a)
     axes = axis_tuple(name, axis, aval.ndim)
@@ -133,23 +143,23 @@ def _extreme(name, a, axis, keepdims, initial, where, reduce, combine):
     return with_kept_axes(strong(x), aval.shape, axes, keepdims)
 
 
-def all(a, axis=None, out: None = None, keepdims: bool = False, *, where=None):
+def all(a: Any, axis: int | None = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
     refuse_out("all", out)
     return _all(a, axis=static_axis("all", axis), keepdims=keepdims, where=where)
 
 
 @fused(static_argnames=("axis", "keepdims"))
-def _all(a, axis, keepdims, where):
+def _all(a: ArrayLike, axis: int | None, keepdims: bool, where: Any) -> Array:
     return _truth_reduction("all", a, axis, keepdims, where, reduction.reduce_and, True)
 
 
-def any(a, axis=None, out: None = None, keepdims: bool = False, *, where=None):
+def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None) -> Any:
     refuse_out("any", out)
     return _any(a, axis=static_axis("any", axis), keepdims=keepdims, where=where)
 
 
 @fused(static_argnames=("axis", "keepdims"))
-def _any(a, axis, keepdims, where):
+def _any(a: Any, axis: Any, keepdims: bool, where: ArrayLike | None) -> Any:
     return _truth_reduction("any", a, axis, keepdims, where, reduction.reduce_or, False)
 
 
@@ -157,7 +167,7 @@ all.__doc__ = DOC.format(text="Whether all elements over axes are true (not 0)",
 any.__doc__ = DOC.format(text="Whether any element over axes is true (not 0)", dtype="", more=WHERE_DOC, raises="")
 
 
-def _truth_reduction(name, a, axis, keepdims, where, reduce, neutral):
+def _truth_reduction(name: str, a: Any, axis: Any, keepdims: bool, where: ArrayLike | None, reduce: Callable, neutral: bool) -> Any:
     a = ensure_array(name, a)
     shape = shape_of(a)
     axes = axis_tuple(name, axis, len(shape))
@@ -167,7 +177,7 @@ def _truth_reduction(name, a, axis, keepdims, where, reduce, neutral):
     return with_kept_axes(strong(reduce(truth, axes)), shape, axes, keepdims)
 
 
-def count_nonzero(a, axis=None, keepdims: bool = False):
+def count_nonzero(a: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Array:
     """How many elements over axes are not 0.
 
     Args:
@@ -179,12 +189,12 @@ def count_nonzero(a, axis=None, keepdims: bool = False):
 
 
 @fused(static_argnames=("axis", "keepdims"))
-def _count_nonzero(a, axis, keepdims):
+def _count_nonzero(a: ArrayLike, axis: int | None, keepdims: bool) -> Array:
     a = ensure_array("count_nonzero", a)
     return _sum(truth_of(a, "count_nonzero"), axis, dtypes.scalar_dtype(int), keepdims, None, None, True)
 
 
-def argmax(a, axis: int | None = None, out: None = None, keepdims: bool | None = None):
+def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """Index of the greatest element along an axis, the first if there are several; NaN counts as the greatest.
 
     Args:
@@ -204,22 +214,22 @@ def argmax(a, axis: int | None = None, out: None = None, keepdims: bool | None =
 
 
 @fused(static_argnames=("axis", "keepdims"))
-def _argmax(a, axis, keepdims):
+def _argmax(a: ArrayLike, axis: int | None, keepdims: bool) -> Array:
     return _position("argmax", a, axis, keepdims, reduction.argmax)
 
 
-def argmin(a, axis: int | None = None, out: None = None, keepdims: bool | None = None):
+def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """Index of the least element along an axis; parameters as for `argmax`; NaN counts as the least."""
     refuse_out("argmin", out)
     return _argmin(a, axis=static_axis("argmin", axis), keepdims=bool(keepdims))
 
 
 @fused(static_argnames=("axis", "keepdims"))
-def _argmin(a, axis, keepdims):
+def _argmin(a: ArrayLike, axis: int | None, keepdims: bool) -> Array:
     return _position("argmin", a, axis, keepdims, reduction.argmin)
 
 
-def _position(name, a, axis, keepdims, function):
+def _position(name: str, a: ArrayLike, axis: int | None, keepdims: bool, function: Callable) -> Array:
     a = ensure_array(name, a)
     shape = shape_of(a)
     if axis is None:
@@ -235,13 +245,13 @@ def _position(name, a, axis, keepdims, function):
     return shape_ops.expand_dims(result, (axis,)) if keepdims else result
 
 
-def ptp(a, axis=None, out: None = None, keepdims: bool = False):
+def ptp(a: ArrayLike, axis: Any = None, out: None = None, keepdims: bool = False) -> Array:
     """Peak to peak: the maximum over axes less the minimum; parameters as for `max`."""
     refuse_out("ptp", out)
     return _ptp(a, axis=static_axis("ptp", axis), keepdims=keepdims)
 
 
 @fused(static_argnames=("axis", "keepdims"))
-def _ptp(a, axis, keepdims):
+def _ptp(a: ArrayLike, axis: Any, keepdims: bool) -> Array:
     a = ensure_array("ptp", a)
     return op.sub(_max(a, axis, keepdims, None, None), _min(a, axis, keepdims, None, None))

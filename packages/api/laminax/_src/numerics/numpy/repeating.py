@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -35,8 +35,12 @@ from laminax._src.numerics.numpy.joining import unstack
 from laminax._src.numerics.numpy.reshaping import broadcast_to, ravel
 from laminax._src.numerics.numpy.taking import take
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
-def tile(A, reps: int | Sequence[int]):
+
+def tile(A: Any, reps: int | Sequence[int]) -> Any:
     """Repeats an array as a whole, reps[i] times along axis i; missing axes and counts are added in front."""
     A = as_array(ensure_array("tile", A))
     counts = canonical_shape("tile", (reps,) if np.ndim(reps) == 0 else tuple(reps))
@@ -47,7 +51,7 @@ def tile(A, reps: int | Sequence[int]):
     return A if all(n == 1 for n in counts) else shape_ops.tile(A, counts)
 
 
-def repeat(a, repeats, axis: int | None = None, *, total_repeat_length: int | None = None, out_sharding=None):
+def repeat(a: Any, repeats: ArrayLike, axis: int | None = None, *, total_repeat_length: int | None = None, out_sharding: Any = None) -> Any:
     """Repeats each element along an axis.
 
     Args:
@@ -86,7 +90,7 @@ def repeat(a, repeats, axis: int | None = None, *, total_repeat_length: int | No
 
 
 @fused(static_argnames=("count", "axis"))
-def _repeat_evenly(a, count, axis):
+def _repeat_evenly(a: ArrayLike, count: int, axis: int) -> Array:
     shape = a.shape
     wide = (*shape[:axis + 1], count, *shape[axis + 1:])
     kept = tuple(i for i in range(len(wide)) if i != axis + 1)
@@ -95,7 +99,7 @@ def _repeat_evenly(a, count, axis):
 
 
 @fused(static_argnames=("axis", "length"))
-def _repeat_to_length(a, repeats, axis, length):
+def _repeat_to_length(a: Any, repeats: Any, axis: Any, length: Any) -> Any:
     """Marks where each element's run begins; the running count of marks is the element's number."""
     count = a.shape[axis]
     repeats = broadcast_to(convert(repeats, np.dtype(np.int32)), (count,))
@@ -108,7 +112,7 @@ def _repeat_to_length(a, repeats, axis, length):
     return take(a, op.sub(cumsum(marks, 0), np.int32(1)), axis, mode="clip", indices_are_sorted=True)
 
 
-def roll(a, shift, axis: int | Sequence[int] | None = None):
+def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Moves the elements along axes; what leaves at one end comes in at the other.
 
     Args:
@@ -122,11 +126,11 @@ def roll(a, shift, axis: int | Sequence[int] | None = None):
 
 
 @fused(static_argnames=("shift", "axis"))
-def _roll_one(a, shift, axis):
+def _roll_one(a: ArrayLike, shift: int, axis: int | None) -> Array:
     return _roll(a, shift, axis)
 
 
-def _roll(a, shift, axis):
+def _roll(a: Any, shift: Any, axis: Any) -> Any:
     a = as_array(ensure_array("roll", a))
     shape = a.shape
     if axis is None:
@@ -155,7 +159,7 @@ def _roll(a, shift, axis):
 
 
 @fused(static_argnames=("shifts", "axes"))
-def _roll_by(a, shifts, axes):
+def _roll_by(a: ArrayLike, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Array:
     for shift, axis in zip(shifts, axes):
         size = a.shape[axis]
         cut = (size - shift) % size if type(size) is SymbolicDim or size else 0
@@ -166,7 +170,7 @@ def _roll_by(a, shifts, axes):
 
 
 @fused(static_argnames=("axes",))
-def _roll_by_traced(a, shifts, axes):
+def _roll_by_traced(a: ArrayLike, shifts: Sequence[ArrayLike], axes: tuple[int, ...]) -> Array:
     for shift, axis in zip(shifts, axes):
         size = a.shape[axis]
         if size:
@@ -175,7 +179,7 @@ def _roll_by_traced(a, shifts, axes):
     return a
 
 
-def resize(a, new_shape):
+def resize(a: ArrayLike, new_shape: tuple[int, ...]) -> Array:
     """The elements, repeated as often as needed or cut off, in another shape."""
     new_shape = canonical_shape("resize", new_shape)
     if any(n < 0 for n in new_shape):
@@ -188,7 +192,7 @@ def resize(a, new_shape):
     return shape_ops.reshape(slicing_ops.slice_in_dim(a, 0, total), new_shape)
 
 
-def trim_zeros(filt, trim: str = "fb", axis=None):
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
     """Removes zeros from the ends; the values must be known.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from laminax_ir.types.avals import get_aval
 from laminax._src.numerics.floor import fused, split_result
 from laminax._src.numerics.numpy.arguments import as_array, axis_tuple, ensure_array, ensure_arrays, one_axis, shape_of
 from laminax._src.numerics.numpy.conversion import asarray
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 # --- shape ---
 
@@ -49,7 +53,7 @@ def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
     return math.prod(sizes[i] for i in axes)
 
 
-def reshape(a, shape, order: str = "C", *, copy: bool | None = None, out_sharding=None):
+def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None) -> Any:
     """The same elements in another shape.
 
     Args:
@@ -100,7 +104,7 @@ def _resolved_shape(a: Any, shape: Any) -> tuple[int, ...]:
     return tuple(a.size // rest if n == -1 else n for n in new)
 
 
-def ravel(a, order: str = "C", *, out_sharding=None):
+def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """The elements in one axis; parameters as for `reshape`."""
     if order == "K":
         raise NotImplementedError("ravel: order='K' is not supported; use 'C' or 'F'")
@@ -110,11 +114,11 @@ def ravel(a, order: str = "C", *, out_sharding=None):
 
 
 @fused(static_argnames=("order",))
-def _ravel(a, order):
+def _ravel(a: Any, order: str) -> Any:
     return reshape(a, (math.prod(shape_of(ensure_array("ravel", a))),), order)
 
 
-def squeeze(a, axis: int | Sequence[int] | None = None):
+def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Removes axes of size 1.
 
     Args:
@@ -136,7 +140,7 @@ def squeeze(a, axis: int | Sequence[int] | None = None):
     return shape_ops.squeeze(a, axes)
 
 
-def expand_dims(a, axis: int | Sequence[int]):
+def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
     """Adds axes of size 1, at the given places of the result.
 
     Raises:
@@ -149,7 +153,7 @@ def expand_dims(a, axis: int | Sequence[int]):
     return shape_ops.expand_dims(a, axes)
 
 
-def broadcast_to(array, shape, *, out_sharding=None):
+def broadcast_to(array: Any, shape: tuple[int, ...], *, out_sharding: Any = None) -> Any:
     """Repeats an array along new leading axes and axes of size 1, to a shape.
 
     Raises:
@@ -178,7 +182,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     return shape_arguments.broadcast_shapes(*[(s,) if isinstance(s, (int, np.integer)) else tuple(s) for s in shapes])
 
 
-def broadcast_arrays(*args) -> tuple:
+def broadcast_arrays(*args: Any) -> tuple:
     """The arguments, broadcast to one shape.
 
     Raises:
@@ -192,22 +196,22 @@ def broadcast_arrays(*args) -> tuple:
     return tuple([x if s == common else shape_ops.broadcast_to_shape(x, common) for x, s in zip(arrays, shapes)])
 
 
-def atleast_1d(*arys):
+def atleast_1d(*arys: Any) -> Any:
     """The arguments with at least one axis: one array, or a tuple of several."""
     return _at_least("atleast_1d", arys, ((0,),))
 
 
-def atleast_2d(*arys):
+def atleast_2d(*arys: Any) -> Any:
     """The arguments with at least two axes, new ones in front: one array, or a tuple of several."""
     return _at_least("atleast_2d", arys, ((0, 1), (0,)))
 
 
-def atleast_3d(*arys):
+def atleast_3d(*arys: ArrayLike) -> Array:
     """The arguments with at least three axes: [n] becomes [1, n, 1], [m, n] becomes [m, n, 1]."""
     return _at_least("atleast_3d", arys, ((0, 1, 2), (0, 2), (2,)))
 
 
-def _at_least(name: str, arrays: tuple, new_axes: tuple[tuple[int, ...], ...]):
+def _at_least(name: str, arrays: tuple, new_axes: tuple[tuple[int, ...], ...]) -> Any:
     """The arrays with the new axes for their rank, where there are any."""
     if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)):
         arrays = (asarray(arrays[0]),)
@@ -218,14 +222,14 @@ def _at_least(name: str, arrays: tuple, new_axes: tuple[tuple[int, ...], ...]):
 
 
 @fused(static_argnames=("axes",))
-def _with_axes(x, axes):
+def _with_axes(x: ArrayLike, axes: tuple[int, ...]) -> Array:
     return shape_ops.expand_dims(as_array(x), axes)
 
 
 # --- order of axes ---
 
 
-def transpose(a, axes: Sequence[int] | None = None):
+def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     """Reorders the axes: axis i of the result is axis axes[i] of the argument; by default they are reversed."""
     a = as_array(ensure_array("transpose", a))
     rank = len(a.shape)
@@ -235,12 +239,12 @@ def transpose(a, axes: Sequence[int] | None = None):
     return shape_ops.transpose(a, permutation)
 
 
-def permute_dims(a, /, axes: tuple[int, ...]):
+def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:
     """Reorders the axes; see `transpose`."""
     return transpose(a, axes)
 
 
-def matrix_transpose(x, /):
+def matrix_transpose(x: Any, /) -> Any:
     """Swaps the last two axes.
 
     Raises:
@@ -252,13 +256,13 @@ def matrix_transpose(x, /):
     return swapaxes(x, -1, -2)
 
 
-def swapaxes(a, axis1: int, axis2: int):
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Swaps two axes."""
     return _swapaxes(a, axis1=operator.index(axis1), axis2=operator.index(axis2))
 
 
 @fused(static_argnames=("axis1", "axis2"))
-def _swapaxes(a, axis1, axis2):
+def _swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     a = as_array(ensure_array("swapaxes", a))
     rank = len(a.shape)
     i, j = one_axis("swapaxes", axis1, rank), one_axis("swapaxes", axis2, rank)
@@ -267,7 +271,7 @@ def _swapaxes(a, axis1, axis2):
     return shape_ops.transpose(a, tuple(order))
 
 
-def moveaxis(a, source: int | Sequence[int], destination: int | Sequence[int]):
+def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
     """Moves axes to other places; the rest stay in order.
 
     Raises:
@@ -278,7 +282,7 @@ def moveaxis(a, source: int | Sequence[int], destination: int | Sequence[int]):
 
 
 @fused(static_argnames=("source", "destination"))
-def _moveaxis(a, source, destination):
+def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
     a = as_array(ensure_array("moveaxis", a))
     rank = len(a.shape)
     sources = axis_tuple("moveaxis", source, rank)
@@ -292,7 +296,7 @@ def _moveaxis(a, source, destination):
 
 
 @fused(static_argnames=("axis", "start"))
-def rollaxis(a, axis: int, start: int = 0):
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """Moves an axis to before another one; `moveaxis` says it more clearly."""
     a = as_array(ensure_array("rollaxis", a))
     rank = len(a.shape)
@@ -303,24 +307,24 @@ def rollaxis(a, axis: int, start: int = 0):
     return moveaxis(a, axis, start - 1 if axis < start else start)
 
 
-def flip(m, axis: int | Sequence[int] | None = None):
+def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Reverses the order of the elements along axes; None is all."""
     m = as_array(ensure_array("flip", m))
     return shape_ops.rev(m, axis_tuple("flip", axis, len(m.shape)))
 
 
-def fliplr(m):
+def fliplr(m: ArrayLike) -> Array:
     """Reverses the second axis."""
     return flip(m, 1)
 
 
-def flipud(m):
+def flipud(m: Any) -> Any:
     """Reverses the first axis."""
     return flip(m, 0)
 
 
 @fused(static_argnames=("k", "axes"))
-def rot90(m, k: int = 1, axes: tuple[int, int] = (0, 1)):
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """Rotates by k quarter turns in the plane of two axes, from the first towards the second."""
     m = as_array(ensure_array("rot90", m))
     if len(m.shape) < 2:
@@ -337,19 +341,19 @@ def rot90(m, k: int = 1, axes: tuple[int, int] = (0, 1)):
 # --- as methods of arrays, whose parameters are more ways to say the same ---
 
 
-def reshape_method(self, *args, order: str = "C", copy: bool | None = None, out_sharding=None):
+def reshape_method(self: Any, *args: Any, order: str = "C", copy: bool | None = None, out_sharding: Any = None) -> Any:
     """The same elements in another shape, given as one tuple or as separate sizes, none for a scalar; see `laminax.numpy.reshape`."""
     shape = args[0] if len(args) == 1 else args
     return reshape(self, shape, order, copy=copy, out_sharding=out_sharding)
 
 
-def transpose_method(self, *axes):
+def transpose_method(self: Any, *axes: Any) -> Any:
     """The axes reordered, given as one tuple or separately; see `laminax.numpy.transpose`."""
     if not axes or axes == (None,):
         return transpose(self)
     return transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
 
 
-def flatten(self, order: str = "C", *, out_sharding=None):
+def flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """The elements in one axis; see `laminax.numpy.ravel`."""
     return ravel(self, order, out_sharding=out_sharding)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
@@ -29,9 +29,13 @@ from laminax._src.numerics.numpy.arguments import (
 from laminax._src.numerics.numpy.conversion import astype
 from laminax._src.numerics.numpy.ufunc import builtin_ufunc
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 
 @builtin_ufunc()
-def negative(x, /):
+def negative(x: ArrayLike, /) -> Array:
     """-x, elementwise.
 
     Args:
@@ -43,13 +47,13 @@ def negative(x, /):
     return op.neg(ensure_array("negative", x))
 
 
-def positive(x, /):
+def positive(x: ArrayLike, /) -> Array:
     """x itself, as an array."""
     return as_array(ensure_array("positive", x))
 
 
 @fused
-def absolute(x, /):
+def absolute(x: Any, /) -> Any:
     """|x|, elementwise; of complex numbers the real magnitude."""
     return as_array(operators.absolute(ensure_array("absolute", x)))
 
@@ -58,7 +62,7 @@ abs = alias(absolute, "abs")
 
 
 @fused
-def fabs(x, /):
+def fabs(x: ArrayLike, /) -> Array:
     """|x| of real numbers, elementwise; integers are taken as floats."""
     x = ensure_array("fabs", x)
     if is_kind(x, dtypes.complexfloating):
@@ -67,30 +71,30 @@ def fabs(x, /):
 
 
 @fused
-def sign(x, /):
+def sign(x: ArrayLike, /) -> Any:
     """-1, 0 or 1 by the sign of x, elementwise; x/|x| for complex numbers, NaN for NaN."""
     return op.sign(ensure_array("sign", x))
 
 
 @fused
-def square(x, /):
+def square(x: ArrayLike, /) -> Array:
     """x * x, elementwise."""
     return op.square(*promote_numeric("square", x))
 
 
 @fused
-def floor(x, /):
+def floor(x: ArrayLike, /) -> Any:
     """The largest whole number not above x, elementwise; integers stay."""
     return _rounded("floor", op.floor, x)
 
 
 @fused
-def ceil(x, /):
+def ceil(x: ArrayLike, /) -> Any:
     """The smallest whole number not below x, elementwise; integers stay."""
     return _rounded("ceil", op.ceil, x)
 
 
-def _rounded(name: str, function: Callable, x: Any):
+def _rounded(name: str, function: Callable, x: Any) -> Any:
     x = ensure_array(name, x)
     if is_kind(x, dtypes.integer) or is_kind(x, np.bool_):
         return as_array(x)
@@ -98,7 +102,7 @@ def _rounded(name: str, function: Callable, x: Any):
 
 
 @fused
-def trunc(x, /):
+def trunc(x: ArrayLike, /) -> Array:
     """The whole number next to x on the way to 0, elementwise; integers stay."""
     x = ensure_array("trunc", x)
     if is_kind(x, dtypes.integer) or is_kind(x, np.bool_):
@@ -106,7 +110,7 @@ def trunc(x, /):
     return truncated(x)
 
 
-def truncated(x):
+def truncated(x: ArrayLike) -> Array:
     return op.select(op.lt(x, scalar_like(0.0, dtype_of(x))), op.ceil(x), op.floor(x))
 
 
@@ -114,7 +118,7 @@ fix = trunc
 
 
 @fused
-def rint(x, /):
+def rint(x: ArrayLike, /) -> Array:
     """The nearest whole number, elementwise; halves go to the even neighbour. Integers become the default float."""
     x = ensure_array("rint", x)
     if is_kind(x, dtypes.complexfloating):
@@ -124,7 +128,7 @@ def rint(x, /):
     return op.round(x, op.RoundingMethod.TO_NEAREST_EVEN)
 
 
-def round(a, decimals: int = 0, out: None = None):
+def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     """Rounds to a number of decimals, elementwise; halves go to the even neighbour.
 
     Args:
@@ -143,7 +147,7 @@ around = alias(round, "around")
 
 
 @fused(static_argnames=("decimals",))
-def _round(a, decimals):
+def _round(a: Any, decimals: int) -> Any:
     a = ensure_array("round", a)
     dtype = dtype_of(a)
     if dtypes.issubdtype(dtype, dtypes.integer) or dtype == np.bool_:
@@ -156,7 +160,7 @@ def _round(a, decimals):
     return _round_float(a, decimals)
 
 
-def _round_float(x, decimals: int):
+def _round_float(x: Any, decimals: int) -> Any:
     if decimals == 0:
         return op.round(x, op.RoundingMethod.TO_NEAREST_EVEN)
     dtype = dtype_of(x)
@@ -169,7 +173,7 @@ def _round_float(x, decimals: int):
     return convert(result, dtype) if work != dtype else result
 
 
-def round_method(self, ndigits: int | None = None):
+def round_method(self: Any, ndigits: int | None = None) -> Any:
     """What Python's `round` calls: of an array as of a float, an int without `ndigits`."""
     rounded = round(self, ndigits or 0)
     return astype(rounded, int) if ndigits is None else rounded  # as Python's floats: round(2.5) is an int

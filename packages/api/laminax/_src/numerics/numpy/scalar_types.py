@@ -80,7 +80,7 @@ def result_type(*args: Any) -> np.dtype:
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     """Whether NumPy's casting rules allow a conversion between dtypes; parameters as for `numpy.can_cast`."""
-    def as_dtype(x):
+    def as_dtype(x: Any) -> Any:
         own = getattr(x, "dtype", None)
         return own if own is not None else x
     return np.can_cast(np.dtype(as_dtype(from_)), np.dtype(as_dtype(to)), casting=casting)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -31,10 +32,14 @@ from laminax._src.numerics.numpy.arguments import (
 from laminax._src.numerics.numpy.conditions import _where, repeated
 from laminax._src.numerics.numpy.gather_plans import brought_in_range
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 _BOOL = np.dtype(bool)
 
 
-def where(condition, x=None, y=None, /, *, size: int | None = None, fill_value=None):
+def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """Elements of x where a condition holds, of y elsewhere; with the condition alone, where it holds.
 
     Args:
@@ -59,7 +64,7 @@ def where(condition, x=None, y=None, /, *, size: int | None = None, fill_value=N
 
 
 @fused
-def select(condlist: Sequence, choicelist: Sequence, default=0):
+def select(condlist: Sequence, choicelist: Sequence, default: ArrayLike = 0) -> Array:
     """For each element, the choice that belongs to the first condition that holds.
 
     Args:
@@ -83,7 +88,7 @@ def select(condlist: Sequence, choicelist: Sequence, default=0):
     return result
 
 
-def choose(a, choices, out: None = None, mode: str = "raise"):
+def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     """For each element of an index array, the element of that number's choice.
 
     Args:
@@ -111,7 +116,7 @@ def choose(a, choices, out: None = None, mode: str = "raise"):
 
 
 @fused(static_argnames=("mode",))
-def _choose(a, choices, mode):
+def _choose(a: Any, choices: Any, mode: Any) -> Any:
     a = convert(a, np.dtype(np.int32)) if dtype_of(a) == _BOOL else a
     a = convert(brought_in_range(a, len(choices), mode), np.dtype(np.int32))
     choices = promote_dtypes("choose", *choices)
@@ -119,7 +124,7 @@ def _choose(a, choices, mode):
     return op.select_n(broadcast_to_shape(a, shape), *[repeated(c, shape) for c in choices])
 
 
-def piecewise(x, condlist, funclist: list, *args: Any, **kw: Any):
+def piecewise(x: ArrayLike, condlist: Any, funclist: list, *args: Any, **kw: Any) -> Array:
     """A function given by pieces.
 
     Args:
@@ -148,10 +153,11 @@ def piecewise(x, condlist, funclist: list, *args: Any, **kw: Any):
 
 
 @fused(static_argnames=("functions",))
-def _piecewise(x, conditions, constants, args, kw, functions):
+def _piecewise(x: ArrayLike, conditions: Sequence[ArrayLike], constants: Sequence[ArrayLike | None], args: tuple[Any, ...],
+               kw: dict[Any, Any], functions: tuple[Callable | None, ...]) -> Array:
     dtype = dtype_of(x)
 
-    def piece(constant, function):
+    def piece(constant: ArrayLike | None, function: Callable | None) -> Array:
         value = constant if function is None else function(x, *args, **kw)
         return convert(ensure_array("piecewise", value), dtype)
 
@@ -161,7 +167,7 @@ def _piecewise(x, conditions, constants, args, kw, functions):
     return result
 
 
-def clip(arr=None, /, min=None, max=None):
+def clip(arr: Any = None, /, min: ArrayLike | None = None, max: float | None = None) -> Any:
     """Limits the elements to an interval.
 
     Args:
@@ -181,7 +187,7 @@ def clip(arr=None, /, min=None, max=None):
 
 
 @fused
-def _clip(arr, min, max):
+def _clip(arr: Any, min: ArrayLike, max: ArrayLike) -> Any:
     given = [x for x in (arr, min, max) if x is not None]
     for x in ensure_arrays("clip", *given):
         if is_kind(x, dtypes.complexfloating):
@@ -195,7 +201,7 @@ def _clip(arr, min, max):
 
 
 @fused(static_argnames=("copy",))
-def nan_to_num(x, copy: bool = True, nan=0.0, posinf=None, neginf=None):
+def nan_to_num(x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
     """Replaces NaN and the infinities, elementwise.
 
     Args:

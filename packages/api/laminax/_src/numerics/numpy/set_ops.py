@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -44,11 +44,15 @@ from laminax._src.numerics.numpy.reshaping import moveaxis, ravel
 from laminax._src.numerics.numpy.sorting import _nonzero, _searchsorted, compress
 from laminax._src.numerics.numpy.taking import _take
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 _INT32 = np.dtype(np.int32)
 
 
-def unique(ar, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None, *,
-           equal_nan: bool = True, size: int | None = None, fill_value=None, sorted: bool = True):
+def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None, *,
+           equal_nan: bool = True, size: int | None = None, fill_value: int | None = None, sorted: bool = True) -> Any:
     """The different elements of an array, sorted.
 
     Args:
@@ -95,12 +99,12 @@ def unique(ar, return_index: bool = False, return_inverse: bool = False, return_
 
 
 @fused(static_argnames=("axis", "equal_nan"))
-def _count_unique(x, axis, equal_nan):
+def _count_unique(x: ArrayLike, axis: int, equal_nan: bool) -> Array:
     _, _, is_new = _sorted_slices(x, axis, equal_nan)
     return reduce_sum(convert(is_new, _INT32), (0,))
 
 
-def _sorted_slices(x, axis: int, equal_nan: bool):
+def _sorted_slices(x: Any, axis: int, equal_nan: bool) -> tuple[Array, ...]:
     """The slices along an axis as sorted rows, their original places, and which rows differ from the one before."""
     x = moveaxis(x, axis, 0)
     if equal_nan and is_kind(x, dtypes.complexfloating):  # one NaN for all, which sort among numbers by the part that is not NaN
@@ -127,7 +131,7 @@ def _sorted_slices(x, axis: int, equal_nan: bool):
 
 
 @fused(static_argnames=("axis", "size", "equal_nan"))
-def _unique(x, fill_value, axis, size, equal_nan):
+def _unique(x: Any, fill_value: int | None, axis: int, size: int, equal_nan: bool) -> tuple[Array, ...]:
     moved = moveaxis(x, axis, 0)
     slice_shape, total = moved.shape[1:], x.shape[axis]
     if total == 0 or size == 0:
@@ -176,22 +180,22 @@ class _UniqueInverseResult(NamedTuple):
     inverse_indices: Any
 
 
-def unique_all(x, /, *, size: int | None = None, fill_value=None) -> _UniqueAllResult:
+def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueAllResult:
     """The different elements, where each occurs first, the inverse and the counts; NaN are different; see `unique`."""
     return _UniqueAllResult(*unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-def unique_counts(x, /, *, size: int | None = None, fill_value=None) -> _UniqueCountsResult:
+def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueCountsResult:
     """The different elements and how often each occurs; NaN are different; see `unique`."""
     return _UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-def unique_inverse(x, /, *, size: int | None = None, fill_value=None) -> _UniqueInverseResult:
+def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueInverseResult:
     """The different elements and which of them each element is; NaN are different; see `unique`."""
     return _UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-def unique_values(x, /, *, size: int | None = None, fill_value=None):
+def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The different elements; NaN are different; see `unique`."""
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
@@ -199,7 +203,7 @@ def unique_values(x, /, *, size: int | None = None, fill_value=None):
 # --- sets ---
 
 
-def isin(element, test_elements, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"):
+def isin(element: ArrayLike, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto") -> Any:
     """Whether each element is one of the test elements.
 
     Args:
@@ -220,7 +224,7 @@ def isin(element, test_elements, assume_unique: bool = False, invert: bool = Fal
 
 
 @fused(static_argnames=("invert", "method"))
-def _isin(element, test_elements, invert, method):
+def _isin(element: ArrayLike, test_elements: Any, invert: bool, method: str) -> Array:
     element, test_elements = promote_dtypes("isin", element, test_elements)
     shape, count = shape_of(element), math.prod(shape_of(test_elements))
     if not count or not math.prod(shape):
@@ -237,13 +241,13 @@ def _isin(element, test_elements, invert, method):
     return strong(op.bitwise_not(result) if invert else result)
 
 
-def union1d(ar1, ar2, *, size: int | None = None, fill_value=None):
+def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
     """The elements of either array, sorted; size and fill_value as for `unique`."""
     ar1, ar2 = ensure_arrays("union1d", ar1, ar2)
     return unique(concatenate([ravel(ar1), ravel(ar2)]), size=size, fill_value=fill_value)
 
 
-def setdiff1d(ar1, ar2, assume_unique: bool = False, *, size: int | None = None, fill_value=None):
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Any:
     """The elements of the first array that are not in the second, sorted.
 
     Args:
@@ -265,7 +269,8 @@ def setdiff1d(ar1, ar2, assume_unique: bool = False, *, size: int | None = None,
     return compress(isin(ar1, ar2, invert=True), ar1, size=size, fill_value=fill)
 
 
-def intersect1d(ar1, ar2, assume_unique: bool = False, return_indices: bool = False, *, size: int | None = None, fill_value=None):
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False, *, size: int | None = None,
+                fill_value: Any = None) -> Any:
     """The elements of both arrays, sorted.
 
     Args:
@@ -292,7 +297,7 @@ def intersect1d(ar1, ar2, assume_unique: bool = False, return_indices: bool = Fa
 
 
 @fused(static_argnames=("size", "return_indices"))
-def _intersect(ar1, ar2, fill_value, size, return_indices):
+def _intersect(ar1: ArrayLike, ar2: ArrayLike, fill_value: Any, size: int, return_indices: bool) -> tuple[Array, ...]:
     """The unique elements of the first array, those found in the second moved to the front in order."""
     n1, n2 = ar1.shape[0], ar2.shape[0]
     if not n1 or not n2 or not size:
@@ -320,7 +325,7 @@ def _intersect(ar1, ar2, fill_value, size, return_indices):
     return result, _where(is_found, index1, np.int32(n1)), _where(is_found, index2, np.int32(n2))
 
 
-def setxor1d(ar1, ar2, assume_unique: bool = False, *, size: int | None = None, fill_value=None):
+def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None) -> Array:
     """The elements of exactly one of the arrays, sorted.
 
     Args:
@@ -336,7 +341,7 @@ def setxor1d(ar1, ar2, assume_unique: bool = False, *, size: int | None = None, 
 
 
 @fused(static_argnames=("size",))
-def _setxor(ar1, ar2, fill_value, size):
+def _setxor(ar1: Any, ar2: Any, fill_value: Any, size: Any) -> Any:
     n1, n2 = ar1.shape[0], ar2.shape[0]
     joined = shape_ops.concatenate([ar1, ar2], 0) if n1 and n2 else (ar1 if n1 else ar2)
     total = n1 + n2

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,10 +30,14 @@ from laminax._src.numerics.numpy.arguments import (
     weak_like,
 )
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 _MODES = ("full", "same", "valid")
 
 
-def convolve(a, v, mode: str = "full", *, precision=None, preferred_element_type=None):
+def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """Convolution of two vectors.
 
     Args:
@@ -47,19 +52,19 @@ def convolve(a, v, mode: str = "full", *, precision=None, preferred_element_type
     return _convolve("convolve", a, v, mode, precision, preferred_element_type)
 
 
-def correlate(a, v, mode: str = "valid", *, precision=None, preferred_element_type=None):
+def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Array:
     """Cross-correlation of two vectors, the second conjugated; parameters as for `convolve`."""
     return _convolve("correlate", a, v, mode, precision, preferred_element_type)
 
 
-def _convolve(name: str, a, v, mode, precision, preferred):
+def _convolve(name: str, a: Any, v: Any, mode: str, precision: Any, preferred: Any) -> Any:
     if isinstance(precision, list):
         precision = tuple(precision)
     return _convolved(a, v, name=name, mode=mode, precision=precision, preferred=user_dtype(name, preferred))
 
 
 @fused(static_argnames=("name", "mode", "precision", "preferred"))
-def _convolved(a, v, name, mode, precision, preferred):
+def _convolved(a: ArrayLike, v: Any, name: str, mode: str, precision: Any, preferred: Any) -> Array:
     a, v = ensure_arrays(name, a, v)
     for x in (a, v):
         if len(shape_of(x)) != 1:
@@ -103,37 +108,37 @@ def _window(name: str, M: Any) -> int:
     return check_size(name, "M", M)
 
 
-def _host_window(values: np.ndarray):
+def _host_window(values: np.ndarray) -> Any:
     return as_array(values.astype(dtypes.canonicalize_dtype(float)))
 
 
-def bartlett(M: int):
+def bartlett(M: int) -> Any:
     """The triangular window of M points that is 0 at its ends."""
     return _host_window(np.bartlett(_window("bartlett", M)))
 
 
-def blackman(M: int):
+def blackman(M: int) -> Any:
     """Blackman's window of M points."""
     return _host_window(np.blackman(_window("blackman", M)))
 
 
-def hamming(M: int):
+def hamming(M: int) -> Any:
     """Hamming's window of M points."""
     return _host_window(np.hamming(_window("hamming", M)))
 
 
-def hanning(M: int):
+def hanning(M: int) -> Any:
     """Von Hann's window of M points."""
     return _host_window(np.hanning(_window("hanning", M)))
 
 
-def kaiser(M: int, beta):
+def kaiser(M: int, beta: float) -> Array:
     """Kaiser's window of M points with shape parameter beta, a scalar."""
     return _kaiser(beta, M=_window("kaiser", M))
 
 
 @fused(static_argnames=("M",))
-def _kaiser(beta, M):
+def _kaiser(beta: ArrayLike, M: int) -> Array:
     dtype = dtypes.canonicalize_dtype(float)
     if M <= 1:
         return shape_ops.full((M,), 1, dtype)
@@ -146,7 +151,7 @@ def _kaiser(beta, M):
 
 
 @fused
-def i0(x):
+def i0(x: Any) -> Any:
     """Modified Bessel function of order 0, elementwise.
 
     Raises:
@@ -158,11 +163,11 @@ def i0(x):
     return CustomJVPCall(_i0, _i0_jvp, (x,), "i0").bind()[0]
 
 
-def _i0(x):
+def _i0(x: Any) -> list[Any]:
     return [op.mul(op.exp(op.abs(x)), special.bessel_i0e(x))]
 
 
-def _i0_jvp(primals, tangents):
+def _i0_jvp(primals: Sequence[Any], tangents: Sequence[ArrayLike]) -> tuple[list[Any], list[Array]]:
     """The derivative is I1: that of the product has a kink at 0, where |x| has one."""
     (x,), (x_dot,) = primals, tangents
     return [i0(x)], [op.mul(x_dot, op.mul(op.exp(op.abs(x)), special.bessel_i1e(x)))]

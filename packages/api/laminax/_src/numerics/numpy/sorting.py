@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,10 +44,14 @@ from laminax._src.numerics.numpy.joining import stack, unstack
 from laminax._src.numerics.numpy.reshaping import ravel
 from laminax._src.numerics.numpy.taking import _take, take, take_along_axis
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 _INT32 = np.dtype(np.int32)
 
 
-def sort(a, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True, descending: bool = False):
+def sort(a: Any, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True, descending: bool = False) -> Any:
     """A sorted copy; NaN go last.
 
     Args:
@@ -68,7 +73,7 @@ def _refuse_kind(name: str, kind: Any, order: Any) -> None:
 
 
 @fused(static_argnames=("axis", "stable", "descending"))
-def _sort(a, axis, stable, descending):
+def _sort(a: ArrayLike, axis: int, stable: bool, descending: bool) -> Array:
     a, axis = _flat_if_none("sort", a, axis)
     result = sorting_ops.sort(a, axis, stable)
     return shape_ops.rev(result, (axis,)) if descending else result
@@ -81,8 +86,8 @@ def _flat_if_none(name: str, a: Any, axis: int | None) -> tuple[Any, int]:
     return a, one_axis(name, axis, len(shape_of(a)))
 
 
-def argsort(a, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True, descending: bool = False,
-            dtype=None):
+def argsort(a: Any, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True, descending: bool = False,
+            dtype: Any = None) -> Any:
     """The indices that sort an array along an axis.
 
     Args:
@@ -101,7 +106,7 @@ def argsort(a, axis: int | None = -1, *, kind: None = None, order: None = None, 
 
 
 @fused(static_argnames=("axis", "stable", "descending", "dtype"))
-def _argsort(a, axis, stable, descending, dtype):
+def _argsort(a: Any, axis: int, stable: bool, descending: bool, dtype: Any) -> Array:
     a, axis = _flat_if_none("argsort", a, axis)
     shape = shape_of(a)
     dtype = dtypes.scalar_dtype(int) if dtype is None else dtype
@@ -149,7 +154,7 @@ def top_k(a: Any, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: b
 
 
 @fused(static_argnames=("k", "axis", "mode"))
-def _top_k(a, k, axis, mode):
+def _top_k(a: Any, k: int, axis: Any, mode: Any) -> Any:
     a = as_array(a)
     if mode == "largest":
         return sorting_ops.top_k(a, k, axis=axis)
@@ -157,7 +162,7 @@ def _top_k(a, k, axis, mode):
     return [slicing_ops.slice_in_dim(x, 0, k, axis=axis) for x in ascending]
 
 
-def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16):
+def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16) -> Array:
     """The indices that sort by several keys, of which the last is the first to decide.
 
     Args:
@@ -180,7 +185,7 @@ def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16):
 
 
 @fused(static_argnames=("axis", "batch_size"))
-def _lexsort(keys, axis, batch_size):
+def _lexsort(keys: Sequence[ArrayLike], axis: int, batch_size: Any) -> Array:
     shape = shape_of(keys[0])
     if any(shape_of(k) != shape for k in keys):
         raise ValueError(f"lexsort: all keys need to be the same shape, got {', '.join(str(shape_of(k)) for k in keys)}")
@@ -197,13 +202,13 @@ def _lexsort(keys, axis, batch_size):
     return places
 
 
-def sort_complex(a):
+def sort_complex(a: Any) -> Any:
     """A sorted copy as complex numbers, in lexicographic order."""
     a = ensure_array("sort_complex", a)
     return convert(sort(a, -1), dtypes.to_complex_dtype(dtype_of(a)))
 
 
-def partition(a, kth: int, axis: int = -1):
+def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """A copy in which element kth is where sorting puts it, with lesser ones before and greater ones after it.
 
     Args:
@@ -222,7 +227,7 @@ def partition(a, kth: int, axis: int = -1):
 
 
 @fused(static_argnames=("kth", "axis"))
-def _partition(a, kth, axis):
+def _partition(a: ArrayLike, kth: int, axis: int) -> Array:
     a = ensure_array("partition", a)
     place, axis = _place_of_kth("partition", a, kth, axis)
     ordered = sort(a, axis)
@@ -231,7 +236,7 @@ def _partition(a, kth, axis):
     return shape_ops.concatenate([slice_in_dim(ordered, 0, place + 1, axis=axis), after], axis)
 
 
-def argpartition(a, kth: int, axis: int = -1):
+def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """The indices that partition an array; parameters and errors as for `partition`.
 
     Returns:
@@ -241,7 +246,7 @@ def argpartition(a, kth: int, axis: int = -1):
 
 
 @fused(static_argnames=("kth", "axis"))
-def _argpartition(a, kth, axis):
+def _argpartition(a: ArrayLike, kth: int, axis: int) -> Array:
     a = ensure_array("argpartition", a)
     place, axis = _place_of_kth("argpartition", a, kth, axis)
     order = argsort(a, axis)
@@ -264,7 +269,7 @@ def _place_of_kth(name: str, a: Any, kth: int, axis: int) -> tuple[int, int]:
 # --- where things are ---
 
 
-def nonzero(a, *, size: int | None = None, fill_value=None) -> tuple:
+def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple:
     """The indices of the elements that are not 0.
 
     Args:
@@ -298,7 +303,7 @@ def nonzero(a, *, size: int | None = None, fill_value=None) -> tuple:
 
 
 @fused(static_argnames=("size",))
-def _nonzero(a, fills, size):
+def _nonzero(a: Any, fills: tuple[int, ...], size: int) -> list[Array]:
     """The running count of true elements says which of them comes n-th: place n is the number of elements with count <= n."""
     shape = shape_of(a)
     dtype = dtypes.scalar_dtype(int)
@@ -323,12 +328,12 @@ def _nonzero(a, fills, size):
     return results
 
 
-def flatnonzero(a, *, size: int | None = None, fill_value=None):
+def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The places of the elements of the flat array that are not 0; parameters as for `nonzero`."""
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
-def argwhere(a, *, size: int | None = None, fill_value=None):
+def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
     """The indices of the elements that are not 0, one in each row: [n, rank]; parameters as for `nonzero`."""
     a = ensure_array("argwhere", a)
     rank = len(shape_of(a))
@@ -338,7 +343,8 @@ def argwhere(a, *, size: int | None = None, fill_value=None):
     return stack(nonzero(a, size=size, fill_value=fill_value), 1)
 
 
-def compress(condition, a, axis: int | None = None, *, size: int | None = None, fill_value=0, out: None = None):
+def compress(condition: Any, a: Any, axis: int | None = None, *, size: int | None = None, fill_value: ArrayLike = 0,
+             out: None = None) -> Any:
     """The slices of an array along an axis where a condition holds.
 
     Args:
@@ -374,7 +380,7 @@ def compress(condition, a, axis: int | None = None, *, size: int | None = None, 
     return _where(is_found, found, convert(fill_value, dtype_of(a)))
 
 
-def extract(condition, arr, *, size: int | None = None, fill_value=0):
+def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
     """The elements of the flat array where a condition holds; parameters as for `compress`."""
     return compress(ravel(condition), arr, None, size=size, fill_value=fill_value)
 
@@ -382,7 +388,7 @@ def extract(condition, arr, *, size: int | None = None, fill_value=0):
 # --- search ---
 
 
-def searchsorted(a, v, side: str = "left", sorter=None, *, method: str = "scan"):
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
     """Where values would have to be inserted in a sorted array to keep it sorted.
 
     Args:
@@ -413,7 +419,7 @@ def searchsorted(a, v, side: str = "left", sorter=None, *, method: str = "scan")
 
 
 @fused(static_argnames=("side", "method"))
-def _searchsorted(a, v, side, method):
+def _searchsorted(a: Any, v: Any, side: str, method: str) -> Any:
     a, v = promote_dtypes("searchsorted", a, v)
     size, shape = shape_of(a)[0], shape_of(v)
     if size == 0:
@@ -425,7 +431,7 @@ def _searchsorted(a, v, side, method):
     return _binary_search(a, v, side)
 
 
-def _goes_after(element, value, side):
+def _goes_after(element: Any, value: Any, side: str) -> Any:
     """Whether a value's place is after an element, NaN being the greatest value."""
     before = (operators.less if side == "left" else operators.less_equal)(element, value)
     if not is_kind(value, dtypes.floating):
@@ -435,14 +441,14 @@ def _goes_after(element, value, side):
     return op.bitwise_or(before, both)
 
 
-def _count_before(a, v, side):
+def _count_before(a: ArrayLike, v: ArrayLike, side: str) -> Array:
     rank = len(shape_of(v))
     elements = shape_ops.reshape(a, (*shape_of(a), *(1,) * rank))
     values = shape_ops.expand_dims(v, (0,))
     return reduce_sum(convert(_goes_after(elements, values, side), _INT32), (0,))
 
 
-def _search_by_sorting(a, v, side):
+def _search_by_sorting(a: ArrayLike, v: ArrayLike, side: str) -> Array:
     size, shape = shape_of(a)[0], shape_of(v)
     count = math.prod(shape)
     flat = shape_ops.reshape(v, (count,))
@@ -456,7 +462,7 @@ def _search_by_sorting(a, v, side):
     return shape_ops.reshape(op.sub(places, own), shape)
 
 
-def _binary_search(a, v, side):
+def _binary_search(a: Any, v: Any, side: str) -> Any:
     """Halves the interval as often as the size needs, for all values at once."""
     size, shape = shape_of(a)[0], shape_of(v)
     low, high = shape_ops.full(shape, 0, _INT32), shape_ops.full(shape, size if type(size) is int else scalar_like(size, _INT32), _INT32)
@@ -472,7 +478,7 @@ def _binary_search(a, v, side):
 
 
 @fused(static_argnames=("right", "method"))
-def digitize(x, bins, right: bool = False, *, method: str | None = None):
+def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str | None = None) -> Array:
     """The number of the bin that each value falls into.
 
     Args:
@@ -498,6 +504,6 @@ def digitize(x, bins, right: bool = False, *, method: str | None = None):
     return _where(op.le(bins[0], bins[count - 1]), rising, falling)
 
 
-def compress_method(self, condition, axis=None, *, out=None, size=None, fill_value=0):
+def compress_method(self: Any, condition: Any, axis: Any = None, *, out: Any = None, size: Any = None, fill_value: Any = 0) -> Any:
     """`compress` as a method of the array."""
     return compress(condition, self, axis, out=out, size=size, fill_value=fill_value)

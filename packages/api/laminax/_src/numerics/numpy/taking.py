@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,9 +23,12 @@ from laminax._src.numerics.numpy.index_items import Slice
 from laminax._src.numerics.numpy.indexing import static_scalar
 from laminax._src.numerics.numpy.reshaping import moveaxis
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
-def take(a, indices, axis: int | None = None, out: None = None, mode: str | None = None, unique_indices: bool = False,
-         indices_are_sorted: bool = False, fill_value=None):
+
+def take(a: Any, indices: ArrayLike, axis: int | None = None, out: None = None, mode: str | None = None, unique_indices: bool = False,
+         indices_are_sorted: bool = False, fill_value: Any = None) -> Any:
     """Reads elements along an axis.
 
     Args:
@@ -53,7 +57,8 @@ def take(a, indices, axis: int | None = None, out: None = None, mode: str | None
 
 
 @fused(static_argnames=("axis", "mode", "fill_value", "unique_indices", "indices_are_sorted"))
-def _take(a, indices, axis, mode, fill_value, unique_indices, indices_are_sorted):
+def _take(a: Any, indices: Any, axis: Any, mode: GatherScatterMode | str | None, fill_value: Any, unique_indices: bool,
+          indices_are_sorted: bool) -> Any:
     a, indices = ensure_arrays("take", a, indices)
     if mode == "raise":
         raise NotImplementedError("take: mode='raise' is not supported, because compiled programs cannot raise; use 'fill', 'clip' "
@@ -79,8 +84,8 @@ def _take(a, indices, axis, mode, fill_value, unique_indices, indices_are_sorted
                                unique_indices=unique_indices, indices_are_sorted=indices_are_sorted)
 
 
-def take_along_axis(arr, indices, axis: int | None = -1, mode: str | GatherScatterMode | None = None, fill_value=None, *,
-                    wrap_negative_indices: bool | None = None):
+def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1, mode: str | GatherScatterMode | None = None,
+                    fill_value: Any = None, *, wrap_negative_indices: bool | None = None) -> Any:
     """Reads along an axis at positions that differ from vector to vector, as `argsort` and `argmax` give them.
 
     Args:
@@ -105,7 +110,7 @@ def take_along_axis(arr, indices, axis: int | None = -1, mode: str | GatherScatt
 
 
 @fused(static_argnames=("axis", "mode", "fill_value", "wrap"))
-def _take_along_axis(arr, indices, axis, mode, fill_value, wrap):
+def _take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int, mode: Any, fill_value: Any, wrap: bool) -> Array:
     arr, indices = ensure_arrays("take_along_axis", arr, indices)
     if not is_kind(indices, dtypes.integer):
         raise TypeError(f"take_along_axis indices must be of integer type, got {dtypes.dtype_name(dtype_of(indices))}")
@@ -137,7 +142,7 @@ def _take_along_axis(arr, indices, axis, mode, fill_value, wrap):
                                fill_value=fill_value)
 
 
-def _by_comparison(arr, indices, axis: int):
+def _by_comparison(arr: ArrayLike, indices: ArrayLike, axis: int) -> Array:
     """The elements at the indices along an axis as a sum over a new last one of those where it equals the index."""
     size, rank = arr.shape[axis], len(arr.shape)
     shape = (*indices.shape, size)

@@ -7,7 +7,7 @@ those of `add` are, whose reduction is a sum. `ufuncs` and `logic` make the buil
 from __future__ import annotations
 
 import operator
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
@@ -24,6 +24,10 @@ from laminax._src.numerics.numpy.apply import vectorize
 from laminax._src.numerics.numpy.arguments import as_array, convert, ensure_array, ensure_arrays, one_axis, shape_of, user_dtype
 from laminax._src.numerics.numpy.conditions import _where
 from laminax._src.numerics.numpy.reshaping import moveaxis
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 
 class ufunc:
@@ -48,7 +52,7 @@ class ufunc:
     def __init__(self, func: Callable[..., Any], /, nin: int, nout: int, *, name: str | None = None, nargs: int | None = None,
                  identity: Any = None, call: Callable[..., Any] | None = None, reduce: Callable[..., Any] | None = None,
                  accumulate: Callable[..., Any] | None = None, at: Callable[..., Any] | None = None,
-                 reduceat: Callable[..., Any] | None = None):
+                 reduceat: Callable[..., Any] | None = None) -> None:
         if not callable(func):
             raise TypeError(f"ufunc: func must be callable, got {func!r}")
         nin, nout = operator.index(nin), operator.index(nout)
@@ -86,7 +90,8 @@ class ufunc:
             shorten(error)
             raise
 
-    def reduce(self, a, axis: int | None = 0, dtype=None, out: None = None, keepdims: bool = False, initial=None, where=None):
+    def reduce(self, a: ArrayLike, axis: int | None = 0, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+               where: Any = None) -> Array:
         """Combines the elements along an axis, from the first on.
 
         Args:
@@ -114,7 +119,7 @@ class ufunc:
             raise NotImplementedError(f"{self.__name__}.reduce: a tuple of axes is not supported, got {axis}; reduce one after the other")
         return _reduce(a, initial, where, function=self, axis=axis, dtype=dtype, keepdims=bool(keepdims))
 
-    def accumulate(self, a, axis: int = 0, dtype=None, out: None = None):
+    def accumulate(self, a: ArrayLike, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
         """Combines the elements along an axis up to each one; parameters as for `reduce`."""
         self._check_binary("accumulate")
         _refuse(f"{self.__name__}.accumulate", out=out)
@@ -127,7 +132,7 @@ class ufunc:
             return own(a, axis=axis, dtype=dtype)
         return _accumulate(a, function=self, axis=axis, dtype=dtype)
 
-    def at(self, a, indices, b=None, /, *, inplace: bool = True):
+    def at(self, a: ArrayLike, indices: Any, b: ArrayLike | None = None, /, *, inplace: bool = True) -> Array:
         """An array with the function applied at an index, once for each time that an element is named.
 
         Args:
@@ -147,7 +152,7 @@ class ufunc:
         positions, shape = _flat_positions(a, indices)
         return _at(a, positions, ensure_array(f"{self.__name__}.at", b), function=self, shape=shape)
 
-    def outer(self, A, B, /):
+    def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array:
         """The function of every element of A with every element of B: [*A.shape, *B.shape]."""
         self._check_binary("outer")
         A, B = ensure_arrays(f"{self.__name__}.outer", A, B)
@@ -155,7 +160,7 @@ class ufunc:
         return self(shape_ops.expand_dims(A, tuple(range(a_rank, a_rank + b_rank))) if b_rank else A,
                     shape_ops.expand_dims(B, tuple(range(a_rank))) if a_rank else B)
 
-    def reduceat(self, a, indices, axis: int = 0, dtype=None, out: None = None):
+    def reduceat(self, a: ArrayLike, indices: ArrayLike, axis: int = 0, dtype: type | None = None, out: None = None) -> Array:
         """Reductions of slices along an axis: from each index to the next one, or to the end for the last.
 
         Args:
@@ -216,7 +221,7 @@ def _computed_in(function: ufunc, a: Any, dtype: Any) -> tuple[Any, Any]:
 
 
 @fused(static_argnames=("function", "axis", "dtype", "keepdims"))
-def _reduce(a, initial, where, *, function, axis, dtype, keepdims):
+def _reduce(a: ArrayLike, initial: Any, where: Any, *, function: Any, axis: int | None, dtype: Any, keepdims: bool) -> Array:
     from laminax_ir.ops.loops import scan
 
     name, shape = f"{function.__name__}.reduce", shape_of(a)
@@ -233,7 +238,7 @@ def _reduce(a, initial, where, *, function, axis, dtype, keepdims):
         start = initial if initial is not None else function.identity
         start = shape_ops.broadcast_to_shape(convert(start, dtype), x.shape[1:])
 
-    def step(accumulated, row):
+    def step(accumulated: ArrayLike, row: Any) -> tuple[Array, None]:
         row, mask = row
         combined = convert(function(accumulated, row), dtype)
         return (combined if mask is None else _where(mask, combined, accumulated)), None
@@ -245,7 +250,7 @@ def _reduce(a, initial, where, *, function, axis, dtype, keepdims):
 
 
 @fused(static_argnames=("function", "axis", "dtype"))
-def _accumulate(a, *, function, axis, dtype):
+def _accumulate(a: Any, *, function: Any, axis: Any, dtype: Any) -> Array:
     from laminax_ir.ops.loops import scan
 
     a, dtype = _computed_in(function, a, dtype)
@@ -254,7 +259,7 @@ def _accumulate(a, *, function, axis, dtype):
     if x.shape[0] == 0:
         return moveaxis(first, 0, axis)
 
-    def step(accumulated, row):
+    def step(accumulated: ArrayLike, row: ArrayLike) -> tuple[Array, Array]:
         accumulated = convert(function(accumulated, row), dtype)
         return accumulated, accumulated
 
@@ -270,11 +275,11 @@ def _flat_positions(a: Any, indices: Any) -> tuple[Any, tuple[int, ...]]:
 
 
 @fused(static_argnames=("function", "shape"))
-def _at(a, positions, b, *, function, shape):
+def _at(a: ArrayLike, positions: ArrayLike, b: ArrayLike, *, function: _BinaryUfunc, shape: tuple[int, ...]) -> Array:
     from laminax_ir.ops.loops import scan
     values = shape_ops.reshape(shape_ops.broadcast_to_shape(b, shape), positions.shape)
 
-    def step(flat, where_and_what):
+    def step(flat: ArrayLike, where_and_what: tuple[ArrayLike, ...]) -> tuple[Array, None]:
         position, value = where_and_what
         return flat.at[position].set(convert(function(flat[position], value), flat.dtype)), None
 
@@ -283,7 +288,7 @@ def _at(a, positions, b, *, function, shape):
 
 
 @fused(static_argnames=("function", "axis", "dtype"))
-def _reduceat(a, indices, *, function, axis, dtype):
+def _reduceat(a: Any, indices: ArrayLike, *, function: Any, axis: Any, dtype: np.dtype | None) -> Array:
     from laminax_ir.ops.loops import scan
 
     a, dtype = _computed_in(function, a, dtype)
@@ -291,7 +296,7 @@ def _reduceat(a, indices, *, function, axis, dtype):
     number = get_aval(indices).dtype
     ends = shape_ops.concatenate([indices[1:], shape_ops.full((1,), x.shape[0], number)], 0)
 
-    def step(accumulated, position_and_row):
+    def step(accumulated: ArrayLike, position_and_row: tuple[ArrayLike, ...]) -> tuple[Array, None]:
         position, row = position_and_row
         inside = op.bitwise_and(op.lt(indices, position), op.lt(position, ends))
         inside = shape_ops.expand_dims(inside, tuple(range(1, len(x.shape))))
@@ -333,7 +338,7 @@ _SCALARS = frozenset((bool, int, float, complex))
 class _UnaryUfunc(ufunc):
     """A built-in one; its call has no detour."""
 
-    def __call__(self, x, /, *, out: None = None, where: None = None):
+    def __call__(self, x: Any, /, *, out: None = None, where: None = None) -> Any:
         try:
             if out is not None or where is not None:
                 _refuse(self.__name__, out=out, where=where)
@@ -348,7 +353,7 @@ class _UnaryUfunc(ufunc):
 class _BinaryUfunc(ufunc):
     """A built-in one; its call has no detour."""
 
-    def __call__(self, x, y, /, *, out: None = None, where: None = None):
+    def __call__(self, x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
         try:
             if out is not None or where is not None:
                 _refuse(self.__name__, out=out, where=where)

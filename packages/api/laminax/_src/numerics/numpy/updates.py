@@ -6,7 +6,8 @@ Values out of bounds are dropped unless a mode says otherwise. Where an element 
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Callable
 
 from laminax_ir.functions import operators
 from laminax_ir.ops import indexing as indexing_ops
@@ -22,6 +23,12 @@ from laminax._src.numerics.numpy.conversion import asarray
 from laminax._src.numerics.numpy.gather_plans import make_plan
 from laminax._src.numerics.numpy.index_items import Computed, Window, parse_index, scalar_masks_removed, separate
 from laminax._src.numerics.numpy.indexing import read
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
+    from laminax._src.numerics.numpy.gather_plans import Plan
 
 _SCATTERS: dict[str, Callable] = {
     "set": indexing_ops.scatter, "add": indexing_ops.scatter_add, "subtract": indexing_ops.scatter_sub,
@@ -75,7 +82,8 @@ def _warn_of_narrowing(x: Any, values: Any) -> None:
 
 
 @fused(static_argnames=("kind", "spec", "mode", "indices_are_sorted", "unique_indices", "wrap", "function"))
-def _update(x, positions, values, kind, spec, mode, indices_are_sorted, unique_indices, wrap, function):
+def _update(x: ArrayLike, positions: Sequence[ArrayLike], values: ArrayLike | None, kind: str, spec: tuple[Any, ...], mode: Any,
+            indices_are_sorted: Any, unique_indices: Any, wrap: bool, function: Any) -> Array:
     found = iter(positions)
     items = [next(found) if type(item) is Computed else (item, next(found)) if type(item) is Window else item for item in spec]
     plan = make_plan(x.shape, items, wrap)
@@ -101,7 +109,7 @@ def _update(x, positions, values, kind, spec, mode, indices_are_sorted, unique_i
     return result
 
 
-def _as_updates(values: Any, plan) -> Any:
+def _as_updates(values: Any, plan: Plan) -> Any:
     """The values in the shape of the plan's result: broadcast, without new axes, backwards where the index is."""
     full = list(plan.shape)
     for axis in plan.new_axes:
@@ -130,7 +138,7 @@ class IndexUpdate:
 
     __slots__ = ("array",)
 
-    def __init__(self, array: Any):
+    def __init__(self, array: Any) -> None:
         self.array = array
 
     def __getitem__(self, index: Any) -> IndexUpdateRef:
@@ -152,67 +160,67 @@ class IndexUpdateRef:
 
     __slots__ = ("array", "index")
 
-    def __init__(self, array: Any, index: Any):
+    def __init__(self, array: Any, index: Any) -> None:
         self.array = array
         self.index = index
 
     def __repr__(self) -> str:
         return f"IndexUpdateRef({self.array!r}, {self.index!r})"
 
-    def get(self, *, fill_value=None, indices_are_sorted: bool = False, mode=None, out_sharding=None,
-            unique_indices: bool = False, wrap_negative_indices: bool = True):
+    def get(self, *, fill_value: int | None = None, indices_are_sorted: bool = False, mode: str | None = None, out_sharding: Any = None,
+            unique_indices: bool = False, wrap_negative_indices: bool = True) -> Any:
         """x[index], with `fill_value` (a static scalar) for what is out of bounds in mode "fill"."""
         if out_sharding is not None:
             return split_result("ndarray.at[...].get", out_sharding, lambda: read(self.array, self.index, mode, fill_value, indices_are_sorted,
                                                                                   unique_indices, wrap_negative_indices))
         return read(self.array, self.index, mode, fill_value, indices_are_sorted, unique_indices, wrap_negative_indices)
 
-    def set(self, values, *, indices_are_sorted: bool = False, mode=None, out_sharding=None, unique_indices: bool = False,
-            wrap_negative_indices: bool = True):
+    def set(self, values: Any, *, indices_are_sorted: bool = False, mode: Any = None, out_sharding: Any = None,
+            unique_indices: bool = False, wrap_negative_indices: bool = True) -> Any:
         """x with x[index] = values."""
         return self._updated("set", values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices)
 
-    def add(self, values, *, indices_are_sorted: bool = False, mode=None, out_sharding=None, unique_indices: bool = False,
-            wrap_negative_indices: bool = True):
+    def add(self, values: Any, *, indices_are_sorted: bool = False, mode: Any = None, out_sharding: Any = None,
+            unique_indices: bool = False, wrap_negative_indices: bool = True) -> Any:
         """x with x[index] += values."""
         return self._updated("add", values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices)
 
-    def subtract(self, values, *, indices_are_sorted: bool = False, mode=None, out_sharding=None, unique_indices: bool = False,
-                 wrap_negative_indices: bool = True):
+    def subtract(self, values: ArrayLike, *, indices_are_sorted: bool = False, mode: Any = None, out_sharding: Any = None,
+                 unique_indices: bool = False, wrap_negative_indices: bool = True) -> Array:
         """x with x[index] -= values."""
         return self._updated("subtract", values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices)
 
-    def multiply(self, values, *, indices_are_sorted: bool = False, mode=None, out_sharding=None, unique_indices: bool = False,
-                 wrap_negative_indices: bool = True):
+    def multiply(self, values: ArrayLike, *, indices_are_sorted: bool = False, mode: Any = None, out_sharding: Any = None,
+                 unique_indices: bool = False, wrap_negative_indices: bool = True) -> Any:
         """x with x[index] *= values."""
         return self._updated("multiply", values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices)
 
     mul = multiply
 
-    def divide(self, values, *, indices_are_sorted: bool = False, mode=None, out_sharding=None, unique_indices: bool = False,
-               wrap_negative_indices: bool = True):
+    def divide(self, values: float, *, indices_are_sorted: bool = False, mode: Any = None, out_sharding: Any = None,
+               unique_indices: bool = False, wrap_negative_indices: bool = True) -> Any:
         """x with x[index] /= values."""
         divisors = self._factors(values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices)
         return operators.true_divide(self.array, divisors)
 
-    def power(self, values, *, indices_are_sorted: bool = False, mode=None, out_sharding=None, unique_indices: bool = False,
-              wrap_negative_indices: bool = True):
+    def power(self, values: float, *, indices_are_sorted: bool = False, mode: Any = None, out_sharding: Any = None,
+              unique_indices: bool = False, wrap_negative_indices: bool = True) -> Any:
         """x with x[index] **= values."""
         exponents = self._factors(values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices)
         return operators.power(self.array, exponents)
 
-    def min(self, values, *, indices_are_sorted: bool = False, mode=None, out_sharding=None, unique_indices: bool = False,
-            wrap_negative_indices: bool = True):
+    def min(self, values: ArrayLike, *, indices_are_sorted: bool = False, mode: Any = None, out_sharding: Any = None,
+            unique_indices: bool = False, wrap_negative_indices: bool = True) -> Any:
         """x with x[index] = minimum(x[index], values)."""
         return self._updated("min", values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices)
 
-    def max(self, values, *, indices_are_sorted: bool = False, mode=None, out_sharding=None, unique_indices: bool = False,
-            wrap_negative_indices: bool = True):
+    def max(self, values: ArrayLike, *, indices_are_sorted: bool = False, mode: str | None = None, out_sharding: Any = None,
+            unique_indices: bool = False, wrap_negative_indices: bool = True) -> Any:
         """x with x[index] = maximum(x[index], values)."""
         return self._updated("max", values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices)
 
-    def apply(self, func: Callable, *, indices_are_sorted: bool = False, mode=None, out_sharding=None,
-              unique_indices: bool = False, wrap_negative_indices: bool = True):
+    def apply(self, func: Callable, *, indices_are_sorted: bool = False, mode: Any = None, out_sharding: Any = None,
+              unique_indices: bool = False, wrap_negative_indices: bool = True) -> Any:
         """x with x[index] = func(x[index]), for an elementwise function; an element named twice is met twice."""
         if out_sharding is not None:
             return split_result("ndarray.at[...].apply", out_sharding, lambda: self.apply(
@@ -220,14 +228,15 @@ class IndexUpdateRef:
         return update("apply", self.array, self.index, None, indices_are_sorted=indices_are_sorted,
                       unique_indices=unique_indices, mode=mode, wrap_negative_indices=wrap_negative_indices, function=func)
 
-    def _updated(self, kind, values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices):
+    def _updated(self, kind: str, values: Any, indices_are_sorted: Any, mode: Any, out_sharding: Any, unique_indices: bool,
+                 wrap_negative_indices: bool) -> Any:
         if out_sharding is not None:
             return split_result(f"ndarray.at[...].{kind}", out_sharding, lambda: self._updated(
                 kind, values, indices_are_sorted, mode, None, unique_indices, wrap_negative_indices))
         return update(kind, self.array, self.index, values, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
                       mode=mode, wrap_negative_indices=wrap_negative_indices)
 
-    def _factors(self, values, *options):
+    def _factors(self, values: float, *options: Any) -> Any:
         """Ones of the array's shape and dtype, with the values multiplied in at the index."""
         ones = shape_ops.full_like(self.array, 1)
         return IndexUpdateRef(ones, self.index)._updated("multiply", values, *options)

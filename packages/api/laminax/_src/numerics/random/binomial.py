@@ -7,7 +7,7 @@ the arithmetic decides the samples, which are those of JAX.
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops.cumulative import cumsum
 from laminax_ir.ops.loops import scan, while_loop
@@ -21,6 +21,11 @@ from laminax._src.numerics.numpy.arguments import ensure_arrays
 from laminax._src.numerics.random.arguments import checked_dtype, checked_shape, shape_of_parameters
 from laminax._src.numerics.random.keys import split, split_typed, typed_key
 from laminax._src.numerics.random.samplers import uniform
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 def binomial(key: Any, n: Any, p: Any, shape: Sequence[int] | None = None, dtype: Any = None) -> Any:
@@ -50,7 +55,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Sequence[int] | None = None, dtype
 
 
 @fused(static_argnames=("shape", "dtype"))
-def _binomial(key, n, p, *, shape, dtype):
+def _binomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     p = _floating(p)
     trials, p = jnp.broadcast_to(jnp.asarray(n).astype(p.dtype), shape), jnp.broadcast_to(p, shape)
     q = jnp.where(p < 0.5, p, 1.0 - p)  # counts the rarer outcome
@@ -67,16 +72,16 @@ def _binomial(key, n, p, *, shape, dtype):
     return jnp.where(is_invalid, jnp.nan, jnp.where(is_infinite, jnp.inf, count)).astype(dtype)
 
 
-def _floating(x):
+def _floating(x: ArrayLike) -> Array:
     x = jnp.asarray(x)
     return x.astype(dtypes.to_inexact_dtype(x.dtype))
 
 
-def _count_waiting_times(key, trials, p):
+def _count_waiting_times(key: ArrayLike, trials: ArrayLike, p: ArrayLike) -> Array:
     """Adds up waiting times until they are longer than all trials."""
     log_failure = jnp.log1p(-p)
 
-    def advance(carry):
+    def advance(carry: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
         count, waited, key = carry
         subkey, key = split_typed(key)
         count = jnp.where(waited <= trials, count + 1, count)
@@ -87,7 +92,7 @@ def _count_waiting_times(key, trials, p):
     return while_loop(lambda carry: (carry[1] <= trials).any(), advance, start)[0] - 1
 
 
-def _reject(key, trials, p):
+def _reject(key: ArrayLike, trials: ArrayLike, p: ArrayLike) -> Array:
     stddev = jnp.sqrt(trials * p * (1 - p))
     b = 1.15 + 2.53 * stddev
     a = -0.0873 + 0.0248 * b + 0.01 * p
@@ -97,14 +102,14 @@ def _reject(key, trials, p):
     alpha = (2.83 + 5.1 / b) * stddev
     mode = jnp.floor((trials + 1) * p)
 
-    def log_ratio(k):
+    def log_ratio(k: ArrayLike) -> Array:
         """The logarithm of the probability of k, divided by that of the mode."""
         return ((mode + 0.5) * jnp.log((mode + 1) / (odds * (trials - mode + 1)))
                 + (trials + 1) * jnp.log((trials - mode + 1) / (trials - k + 1))
                 + (k + 0.5) * jnp.log(odds * (trials - k + 1) / (k + 1))
                 + _stirling_tail(mode) + _stirling_tail(trials - mode) - _stirling_tail(k) - _stirling_tail(trials - k))
 
-    def advance(carry):
+    def advance(carry: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
         result, accepted, key = carry
         key, u_key, v_key = split_typed(key, 3)
         u = uniform(u_key, trials.shape, p.dtype) - 0.5
@@ -125,7 +130,7 @@ _TAILS = (0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067
           0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287)
 
 
-def _stirling_tail(k):
+def _stirling_tail(k: ArrayLike) -> Array:
     square = (k + 1) * (k + 1)
     series = (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1)
     index = jnp.clip(k, 0.0, 9.0).astype(jnp.int32)
@@ -167,14 +172,14 @@ def multinomial(key: Any, n: Any, p: Any, *, shape: Sequence[int] | None = None,
 
 
 @fused(static_argnames=("shape", "dtype", "unroll"))
-def _multinomial(key, n, p, *, shape, dtype, unroll):
+def _multinomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype | None, unroll: int) -> Array:
     common = dtypes.to_inexact_dtype(jnp.result_type(n, p))
     n = jnp.broadcast_to(jnp.asarray(n).astype(common), shape[:-1])
     p = jnp.moveaxis(jnp.broadcast_to(jnp.asarray(p).astype(common), shape), -1, 0)
     left = cumsum(p, 0, reverse=True)
     ratios = p / jnp.where(left == 0, 1, left)  # of an outcome, given that it is none of those before
 
-    def draw(remaining, outcome):
+    def draw(remaining: ArrayLike, outcome: tuple[ArrayLike, ...]) -> tuple[Array, Array]:
         ratio, key = outcome
         count = binomial(key, remaining, jnp.clip(ratio, 0, 1), dtype=common)
         return remaining - count, count

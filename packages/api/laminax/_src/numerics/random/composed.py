@@ -6,7 +6,7 @@ The order in which keys are split is part of the contract: it decides the sample
 from __future__ import annotations
 
 import operator
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.types import dtypes
 
@@ -18,9 +18,15 @@ from laminax._src.numerics.random.gamma import chisquare, gamma
 from laminax._src.numerics.random.keys import split_typed, typed_key
 from laminax._src.numerics.random.samplers import exponential, maxwell, normal, rademacher, uniform
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 
 @takes_out_sharding
-def generalized_normal(key: Any, p: float, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None):
+def generalized_normal(key: Any, p: float, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Samples of the generalised normal distribution, with density proportional to exp(-|x|**p).
 
     Args:
@@ -35,13 +41,13 @@ def generalized_normal(key: Any, p: float, shape: Sequence[int] = (), dtype: Any
 
 
 @fused(static_argnames=("shape", "dtype"))
-def _generalized_normal(key, p, *, shape, dtype):
+def _generalized_normal(key: ArrayLike, p: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     sizes, signs = split_typed(key)
     return rademacher(signs, shape, dtype) * gamma(sizes, 1 / p, shape, dtype) ** (1 / p)
 
 
 @takes_out_sharding
-def ball(key: Any, d: int, p: float = 2, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None):
+def ball(key: Any, d: int, p: float = 2, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
     """Uniform samples of the ball of radius 1 in the p-norm.
 
     Args:
@@ -60,14 +66,14 @@ def ball(key: Any, d: int, p: float = 2, shape: Sequence[int] = (), dtype: Any =
 
 
 @fused(static_argnames=("d", "shape", "dtype"))
-def _ball(key, p, *, d, shape, dtype):
+def _ball(key: ArrayLike, p: ArrayLike, *, d: int, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     directions, radii = split_typed(key)
     g = _generalized_normal(directions, p, shape=(*shape, d), dtype=dtype)
     e = exponential(radii, shape, dtype)
     return g / ((jnp.sum(jnp.abs(g) ** p, axis=-1) + e) ** (1 / p))[..., None]
 
 
-def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Sequence[int] = (), dtype: Any = None):
+def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Sequence[int] = (), dtype: Any = None) -> Any:
     """Samples of the Maxwell distribution with a random sign, stretched by `scale` and shifted by `loc`.
 
     Args:
@@ -87,13 +93,13 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Sequence[int] = 
 
 
 @fused(static_argnames=("shape", "dtype"))
-def _double_sided_maxwell(key, loc, scale, *, shape, dtype):
+def _double_sided_maxwell(key: ArrayLike, loc: ArrayLike, scale: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     lengths, signs = split_typed(key)
     return rademacher(signs, shape, dtype) * maxwell(lengths, shape, dtype) * scale + loc
 
 
 @takes_out_sharding
-def f(key: Any, dfnum: Any, dfden: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None):
+def f(key: Any, dfnum: Any, dfden: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Samples of the F distribution, the ratio of two chi-squared ones over their degrees of freedom.
 
     Args:
@@ -111,14 +117,14 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Sequence[int] | None = None, dtyp
 
 
 @fused(static_argnames=("shape", "dtype"))
-def _f(key, dfnum, dfden, *, shape, dtype):
+def _f(key: ArrayLike, dfnum: ArrayLike, dfden: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     below, above = split_typed(key)
     dfnum, dfden = to_shape(dfnum, shape), to_shape(dfden, shape)
     return (chisquare(above, dfnum, shape, dtype) / dfnum) / (chisquare(below, dfden, shape, dtype) / dfden)
 
 
 @takes_out_sharding
-def orthogonal(key: Any, n: int, shape: Sequence[int] = (), dtype: Any = None, m: int | None = None, *, out_sharding: Any = None):
+def orthogonal(key: Any, n: int, shape: Sequence[int] = (), dtype: Any = None, m: int | None = None, *, out_sharding: Any = None) -> Array:
     """Uniform samples of matrices with orthonormal rows or columns.
 
     Args:
@@ -141,7 +147,7 @@ def orthogonal(key: Any, n: int, shape: Sequence[int] = (), dtype: Any = None, m
 
 
 @fused(static_argnames=("n", "m", "shape", "dtype"))
-def _orthogonal(key, *, n, m, shape, dtype):
+def _orthogonal(key: ArrayLike, *, n: int, m: int, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     q, r = factorizations.qr(normal(key, (*shape, max(n, m), min(n, m)), dtype))
     diagonal = jnp.diagonal(r, axis1=-2, axis2=-1)
     x = q * (diagonal / jnp.abs(diagonal).astype(diagonal.dtype))[..., None, :]
@@ -149,7 +155,7 @@ def _orthogonal(key, *, n, m, shape, dtype):
 
 
 @takes_out_sharding
-def wald(key: Any, mean: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None):
+def wald(key: Any, mean: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Samples of the Wald (inverse Gaussian) distribution of shape 1.
 
     Args:
@@ -168,7 +174,7 @@ def wald(key: Any, mean: Any, shape: Sequence[int] | None = None, dtype: Any = N
 
 
 @fused(static_argnames=("shape", "dtype"))
-def _wald(key, mean, *, shape, dtype):
+def _wald(key: ArrayLike, mean: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     squares, choices = split_typed(key)
     mean = to_shape(mean, shape)
     y = normal(squares, shape, dtype) ** 2

@@ -7,7 +7,7 @@ Source: Marsaglia and Tsang, "A simple method for generating gamma variables", 2
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -33,10 +33,14 @@ from laminax._src.numerics.random.arguments import (
 from laminax._src.numerics.random.keys import split_typed, typed_key
 from laminax._src.numerics.random.samplers import _normal_real, _sample_exponential, _unit_uniform
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 _STATIC = ("shape", "dtype")
 
 
-def _split_each(keys, count: int) -> list:
+def _split_each(keys: ArrayLike, count: int) -> list:
     """`count` arrays of keys from an array of them."""
     many = random_split(keys, (count,))
     return [index_in_dim(many, i, axis=1, keepdims=False) for i in range(count)]
@@ -44,13 +48,13 @@ def _split_each(keys, count: int) -> list:
 
 def _while_any(is_active: Callable, advance: Callable, state: tuple) -> tuple:
     """Advances the elements for which `is_active(*state)` holds, until it holds for none."""
-    def body(state):
+    def body(state: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
         active = is_active(*state)
         return tuple(e.select(active, new, old) for new, old in zip(advance(*state), state))
     return while_loop(lambda state: reduce_or(is_active(*state), (0,)), body, state)
 
 
-def _draw(keys, alpha, log_space: bool):
+def _draw(keys: ArrayLike, alpha: Any, log_space: bool) -> Any:
     """One sample, or its logarithm, per key; keys and alpha of shape [n]."""
     dtype = alpha.dtype
     zero, one, two = (full_like(alpha, value) for value in (0, 1, 2))
@@ -61,15 +65,15 @@ def _draw(keys, alpha, log_space: bool):
     d = e.sub(raised, constant[1 / 3])
     c = e.div(constant[1 / 3], e.sqrt(d))
 
-    def is_rejected(_keys, x2, v3, u):
+    def is_rejected(_keys: ArrayLike, x2: ArrayLike, v3: ArrayLike, u: ArrayLike) -> Array:
         squeeze = e.ge(u, e.sub(constant[1], e.mul(constant[0.0331], e.mul(x2, x2))))
         bound = e.add(e.mul(x2, constant[0.5]), e.mul(d, e.add(e.sub(constant[1], v3), e.log(v3))))
         return e.bitwise_and(squeeze, e.ge(e.log(u), bound))
 
-    def redraw(keys, *_):
+    def redraw(keys: ArrayLike, *_: ArrayLike) -> tuple[Array, ...]:
         keys, x_keys, u_keys = _split_each(keys, 3)
 
-        def next_normal(keys, _x, _v):
+        def next_normal(keys: ArrayLike, _x: ArrayLike, _v: ArrayLike) -> tuple[Array, ...]:
             keys, subkeys = _split_each(keys, 2)
             x = _normal_real(subkeys, (), dtype)
             return keys, x, e.add(constant[1], e.mul(x, c))
@@ -89,7 +93,7 @@ def _draw(keys, alpha, log_space: bool):
     return e.mul(e.mul(d, v3), boost)
 
 
-def _slope(sample, a, log_space: bool):
+def _slope(sample: Array, a: Array, log_space: bool) -> Array:
     """The derivative of the sample by a, at a fixed value of the distribution function."""
     if not log_space:
         return random_gamma_grad(a, sample)
@@ -98,14 +102,14 @@ def _slope(sample, a, log_space: bool):
     return e.div(random_gamma_grad(a, value), value)
 
 
-def _random_gamma(key, a, log_space: bool):
+def _random_gamma(key: ArrayLike, a: ArrayLike, log_space: bool) -> Array:
     """Samples of the shape of a, differentiable with respect to a."""
     shape, size = a.shape, get_aval(a).size
 
-    def fun(key, a):
+    def fun(key: ArrayLike, a: Any) -> list[Any]:
         return [reshape(_draw(random_split(key, (size,)), reshape(a, (size,)), log_space), shape)] if size else [a]
 
-    def jvp(primals, tangents):
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Array], list[Array]]:
         (sample,) = fun(*primals)
         a_dot = tangents[1]
         return [sample], [ZERO if a_dot is ZERO else e.mul(a_dot, _slope(sample, primals[1], log_space))]
@@ -113,7 +117,7 @@ def _random_gamma(key, a, log_space: bool):
     return CustomJVPCall(fun, jvp, [key, a], "random_gamma").bind()[0]
 
 
-def _checked(name: str, key, parameters, shape, dtype):
+def _checked(name: str, key: ArrayLike, parameters: Sequence[ArrayLike], shape: Any, dtype: np.dtype | None) -> Any:
     typed = typed_key(name, key)
     dtype = checked_dtype(name, dtype)
     return typed, [converted(p, dtype) for p in parameters], shape_of_parameters(name, shape, *parameters), dtype
@@ -153,7 +157,7 @@ def loggamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = 
 
 
 @fused(static_argnames=("shape", "log_space"))
-def _gamma(key, a, *, shape, log_space):
+def _gamma(key: ArrayLike, a: ArrayLike, *, shape: tuple[int, ...], log_space: bool) -> Array:
     return _random_gamma(key, to_shape(a, shape), log_space)
 
 
@@ -173,7 +177,7 @@ def beta(key: Any, a: Any, b: Any, shape: Sequence[int] | None = None, dtype: An
 
 
 @fused(static_argnames=("shape",))
-def _beta(key, a, b, *, shape):
+def _beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, *, shape: tuple[int, ...]) -> Array:
     """X / (X + Y) of two gamma samples, in units of the larger one."""
     logs = [_random_gamma(k, to_shape(p, shape), True) for k, p in zip(split_typed(key), (a, b))]
     greatest = e.max(*logs)
@@ -209,7 +213,7 @@ def dirichlet(key: Any, alpha: Any, shape: Sequence[int] | None = None, dtype: A
 
 
 @fused(static_argnames=("shape",))
-def _dirichlet(key, alpha, *, shape):
+def _dirichlet(key: ArrayLike, alpha: ArrayLike, *, shape: tuple[int, ...]) -> Array:
     logs = _random_gamma(key, to_shape(alpha, shape), True)
     last = (len(shape) - 1,)
     greatest = e.stop_gradient_one(expand_dims(reduce_max(logs, last), last))
@@ -233,7 +237,7 @@ def chisquare(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any 
 
 
 @fused(static_argnames=("shape",))
-def _chisquare(key, df, *, shape):
+def _chisquare(key: ArrayLike, df: ArrayLike, *, shape: tuple[int, ...]) -> Array:
     half = np.array(0.5, df.dtype)[()]
     log = _random_gamma(key, to_shape(e.mul(half, df), shape), True)
     return e.mul(np.array(2, df.dtype)[()], e.exp(log))
@@ -255,7 +259,7 @@ def t(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, 
 
 
 @fused(static_argnames=_STATIC)
-def _t(key, df, *, shape, dtype):
+def _t(key: ArrayLike, df: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     normal_key, gamma_key = split_typed(key)
     half_df = e.div(df, np.array(2, dtype)[()])
     numerator = _normal_real(normal_key, shape, dtype)

@@ -31,19 +31,19 @@ class PRNGSpec:
 
     __slots__ = ("_impl",)
 
-    def __init__(self, impl: PRNGImpl):
+    def __init__(self, impl: PRNGImpl) -> None:
         self._impl = impl
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> Any:
         return isinstance(other, PRNGSpec) and self._impl == other._impl
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self._impl)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"PRNGSpec({self._impl.name!r})"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self._impl)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from laminax._src.numerics.floor import fused, takes_out_sharding
 from laminax._src.numerics.random.arguments import checked_dtype, converted, shape_of_parameters, to_rank, to_shape
 from laminax._src.numerics.random.keys import typed_key
 from laminax._src.numerics.random.samplers import _normal_real
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 _METHODS = ("cholesky", "eigh", "svd")
 
@@ -59,7 +62,7 @@ def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Sequence[int] | No
 
 
 @fused(static_argnames=("shape", "dtype", "method"))
-def _multivariate_normal(key, mean, cov, *, shape, dtype, method):
+def _multivariate_normal(key: ArrayLike, mean: ArrayLike, cov: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype, method: str) -> Array:
     n = mean.shape[-1]
     factor = to_shape(_factor(cov, method), (*shape, n, n))
     samples = expand_dims(_normal_real(key, (*shape, n), dtype), (len(shape) + 1,))
@@ -67,7 +70,7 @@ def _multivariate_normal(key, mean, cov, *, shape, dtype, method):
     return e.add(to_rank(mean, len(shape) + 1), product)
 
 
-def _factor(cov, method: str):
+def _factor(cov: ArrayLike, method: str) -> Array:
     """A matrix whose product with its transpose is the covariance."""
     if method == "cholesky":
         return cholesky(cov)

@@ -6,7 +6,7 @@ rejection method for generating Poisson random variables", 1993, for the others.
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from laminax._src.numerics.floor import fused, takes_out_sharding
 from laminax._src.numerics.random.arguments import checked_dtype, converted, shape_of_parameters, to_shape
 from laminax._src.numerics.random.keys import split_typed, typed_key
 from laminax._src.numerics.random.samplers import _unit_uniform
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 _FLOAT32 = np.dtype(np.float32)
 
@@ -52,7 +55,7 @@ def poisson(key: Any, lam: Any, shape: Sequence[int] | None = None, dtype: Any =
 
 
 @fused(static_argnames=("shape", "dtype"))
-def _poisson(key, lam, *, shape, dtype):
+def _poisson(key: ArrayLike, lam: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     lam = to_shape(lam, shape)
     is_small = e.bitwise_or(e.ne(lam, lam), e.lt(lam, 10.0))
     most_steps = dtype.type(dtypes.iinfo(dtype).max)
@@ -61,23 +64,23 @@ def _poisson(key, lam, *, shape, dtype):
     return e.select(e.eq(lam, 0.0), full_like(small, 0), e.select(is_small, small, large))
 
 
-def _any(mask):
+def _any(mask: ArrayLike) -> Array:
     return reduce_or(mask, tuple(range(len(mask.shape))))
 
 
-def _step_below(step, most_steps):
+def _step_below(step: ArrayLike, most_steps: ArrayLike) -> Array:
     return e.lt(step, most_steps)
 
 
-def _count_arrivals(key, lam, dtype, most_steps):
+def _count_arrivals(key: ArrayLike, lam: ArrayLike, dtype: np.dtype, most_steps: ArrayLike) -> Array:
     """Multiplies uniform samples until their product is below exp(-lam)."""
     threshold = e.neg(lam)
 
-    def goes_on(carry):
+    def goes_on(carry: tuple[ArrayLike, ...]) -> Array:
         step, _, _, log_product = carry
         return e.bitwise_and(_any(e.gt(log_product, threshold)), _step_below(step, most_steps))
 
-    def advance(carry):
+    def advance(carry: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
         step, count, key, log_product = carry
         key, subkey = split_typed(key)
         count = e.select(e.gt(log_product, threshold), e.add(count, dtype.type(1)), count)
@@ -88,18 +91,18 @@ def _count_arrivals(key, lam, dtype, most_steps):
     return e.sub(while_loop(goes_on, advance, start)[1], dtype.type(1))
 
 
-def _reject(key, lam, dtype, most_steps):
+def _reject(key: ArrayLike, lam: ArrayLike, dtype: np.dtype, most_steps: ArrayLike) -> Array:
     log_lam = e.log(lam)
     b = e.add(0.931, e.mul(2.53, e.sqrt(lam)))
     a = e.add(-0.059, e.mul(0.02483, b))
     inverse_alpha = e.add(1.1239, e.div(1.1328, e.sub(b, 3.4)))
     v_r = e.sub(0.9277, e.div(3.6224, e.sub(b, 2.0)))
 
-    def goes_on(carry):
+    def goes_on(carry: tuple[ArrayLike, ...]) -> Array:
         step, _, accepted, _ = carry
         return e.bitwise_and(_any(e.bitwise_not(accepted)), _step_below(step, most_steps))
 
-    def advance(carry):
+    def advance(carry: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
         step, result, accepted, key = carry
         key, u_key, v_key = split_typed(key, 3)
         u = e.sub(_unit_uniform(u_key, lam.shape, _FLOAT32), 0.5)

@@ -6,7 +6,8 @@ the arithmetic is part of the contract: it decides the last bits, which are thos
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -30,6 +31,10 @@ from laminax._src.numerics.random.arguments import (
     to_shape,
 )
 from laminax._src.numerics.random.keys import split_typed, typed_key
+
+if TYPE_CHECKING:
+    from laminax_ir.symbolic.symbolic_dims import SymbolicDim
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 _STATIC = ("shape", "dtype")
 
@@ -92,12 +97,12 @@ def _without_first_axes(x: Any, rank: int) -> Any:
 
 
 @fused(static_argnames=_STATIC)
-def _standard_uniform(key, *, shape, dtype):
+def _standard_uniform(key: ArrayLike, *, shape: tuple[SymbolicDim | int, ...], dtype: np.dtype) -> Any:
     return _unit_uniform(key, shape, dtype)
 
 
 @fused(static_argnames=_STATIC)
-def _uniform(key, minval, maxval, *, shape, dtype):
+def _uniform(key: ArrayLike, minval: ArrayLike, maxval: ArrayLike, *, shape: Any, dtype: np.dtype) -> Any:
     """Random mantissas under the exponent of 1 are uniform in [1, 2)."""
     info = dtypes.finfo(dtype)
     width, mantissa = info.bits, info.nmant
@@ -133,7 +138,7 @@ def normal(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shardi
 
 
 @fused(static_argnames=_STATIC)
-def _normal(key, *, shape, dtype):
+def _normal(key: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     if not dtypes.issubdtype(dtype, dtypes.complexfloating):
         return _normal_real(key, shape, dtype)
     part = np.array(0, dtype).real.dtype
@@ -141,7 +146,7 @@ def _normal(key, *, shape, dtype):
     return e.div(e.add(real, e.mul(imag, dtype.type(1j))), dtype.type(np.sqrt(2)))
 
 
-def _normal_real(key, shape, dtype):
+def _normal_real(key: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     low = np.nextafter(np.array(-1, dtype), np.array(0, dtype), dtype=dtype)[()]
     u = _uniform(key, low, np.array(1, dtype)[()], shape=shape, dtype=dtype)
     return e.mul(np.array(np.sqrt(2), dtype)[()], erf_inv(u))
@@ -173,7 +178,7 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Sequence[int] | No
 
 
 @fused(static_argnames=_STATIC)
-def _truncated_normal(key, lower, upper, *, shape, dtype):
+def _truncated_normal(key: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     sqrt2 = np.array(np.sqrt(2), dtype)[()]
     infinity = np.array(np.inf, dtype)[()]
     u = _uniform(key, erf(e.div(lower, sqrt2)), erf(e.div(upper, sqrt2)), shape=shape, dtype=dtype)
@@ -209,7 +214,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Sequence[int] | None = None, mode: 
 
 
 @fused(static_argnames=("shape", "mode"))
-def _bernoulli(key, p, *, shape, mode):
+def _bernoulli(key: ArrayLike, p: ArrayLike, *, shape: tuple[SymbolicDim | int, ...], mode: str) -> Array:
     dtype = get_aval(p).dtype
     p = to_rank(p, len(shape))
     if mode == "low":
@@ -219,11 +224,11 @@ def _bernoulli(key, p, *, shape, mode):
     return e.lt(fine, e.sub(p, coarse))
 
 
-def _unit_uniform(key, shape, dtype):
+def _unit_uniform(key: ArrayLike, shape: tuple[SymbolicDim | int, ...], dtype: np.dtype) -> Array:
     return _uniform(key, np.array(0, dtype)[()], np.array(1, dtype)[()], shape=shape, dtype=dtype)
 
 
-def _two_uniforms(key, shape, dtype):
+def _two_uniforms(key: ArrayLike, shape: Any, dtype: np.dtype) -> list[Array]:
     both = _unit_uniform(key, (2, *shape), dtype)
     return [index_in_dim(both, i, keepdims=False) for i in range(2)]
 
@@ -231,10 +236,10 @@ def _two_uniforms(key, shape, dtype):
 # Distributions of one shape and no parameters
 
 
-def _standard(name: str, text: str, sample) -> Any:
+def _standard(name: str, text: str, sample: Callable) -> Any:
     """A sampler `f(key, shape, dtype)` from `sample(key, shape, dtype)`."""
     @fused(static_argnames=_STATIC)
-    def run(key, *, shape, dtype):
+    def run(key: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
         return sample(key, shape, dtype)
 
     @takes_out_sharding
@@ -258,25 +263,25 @@ def _standard(name: str, text: str, sample) -> Any:
     return sampler
 
 
-def _bounded_uniform(key, low, shape, dtype):
+def _bounded_uniform(key: ArrayLike, low: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return _uniform(key, np.array(low, dtype)[()], np.array(1, dtype)[()], shape=shape, dtype=dtype)
 
 
-def _sample_exponential(key, shape, dtype):
+def _sample_exponential(key: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     return e.neg(e.log1p(e.neg(_unit_uniform(key, shape, dtype))))  # of 1 - u, which is never 0
 
 
-def _sample_cauchy(key, shape, dtype):
+def _sample_cauchy(key: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     u = _bounded_uniform(key, dtypes.finfo(dtype).eps, shape, dtype)
     return e.tan(e.mul(np.array(np.pi, dtype)[()], e.sub(u, np.array(0.5, dtype)[()])))
 
 
-def _sample_laplace(key, shape, dtype):
+def _sample_laplace(key: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     u = _bounded_uniform(key, -1.0 + float(dtypes.finfo(dtype).epsneg), shape, dtype)
     return e.mul(e.sign(u), e.log1p(e.neg(e.abs(u))))
 
 
-def _sample_logistic(key, shape, dtype):
+def _sample_logistic(key: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     u = _bounded_uniform(key, dtypes.finfo(dtype).tiny, shape, dtype)
     return e.sub(e.log(u), e.log1p(e.neg(u)))
 
@@ -288,7 +293,7 @@ logistic = _standard("logistic", "the logistic distribution, with density exp(-x
 
 
 @fused(static_argnames=_STATIC)
-def _maxwell(key, *, shape, dtype):
+def _maxwell(key: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     vectors = _normal_real(key, (*shape, 3), dtype)
     return e.sqrt(reduce_sum(e.mul(vectors, vectors), (len(shape),)))
 
@@ -328,7 +333,7 @@ def default_mode() -> str:
 
 
 @fused(static_argnames=("shape", "dtype", "mode"))
-def _gumbel(key, *, shape, dtype, mode):
+def _gumbel(key: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype, mode: str) -> Array:
     info = dtypes.finfo(dtype)
     if mode == "low":
         return e.neg(e.log(e.neg(e.log(_bounded_uniform(key, info.tiny, shape, dtype)))))
@@ -340,7 +345,7 @@ def _gumbel(key, *, shape, dtype, mode):
 
 
 @fused(static_argnames=("shape",))
-def _finest_gumbel(key, *, shape):
+def _finest_gumbel(key: ArrayLike, *, shape: tuple[int, ...]) -> Array:
     """From 64 random bits, as a binary fraction u: it or 1 - u, whichever is at most 1/2, is a float with all 24 bits exact."""
     words = random_bits(key, 32, (2, *shape))
     high, low = (index_in_dim(words, i, keepdims=False) for i in range(2))
@@ -375,7 +380,7 @@ def rademacher(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sh
 
 
 @fused(static_argnames=_STATIC)
-def _rademacher(key, *, shape, dtype):
+def _rademacher(key: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     half = dtypes.scalar_dtype(float).type(0.5)
     heads = e.convert_element_type(_bernoulli(key, half, shape=shape, mode="low"), dtype)
     return e.sub(e.mul(np.array(2, dtype)[()], heads), np.array(1, dtype)[()])
@@ -384,7 +389,7 @@ def _rademacher(key, *, shape, dtype):
 # Distributions with parameters
 
 
-def _with_parameters(name: str, typed: Any, parameters: Sequence[Any], shape, dtype, out_sharding, run) -> Any:
+def _with_parameters(name: str, typed: Any, parameters: Sequence[Any], shape: Any, dtype: Any, out_sharding: Any, run: Callable) -> Any:
     checked = checked_dtype(name, dtype)
     if out_sharding is not None:
         return split_result(name, out_sharding, lambda: _with_parameters(name, typed, parameters, shape, dtype, None, run))
@@ -406,7 +411,7 @@ def pareto(key: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = No
 
 
 @fused(static_argnames=_STATIC)
-def _pareto(key, b, *, shape, dtype):
+def _pareto(key: ArrayLike, b: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return e.exp(e.div(_sample_exponential(key, shape, dtype), to_rank(b, len(shape))))
 
 
@@ -425,7 +430,7 @@ def lognormal(key: Any, sigma: Any = np.float32(1), shape: Sequence[int] | None 
 
 
 @fused(static_argnames=_STATIC)
-def _lognormal(key, sigma, *, shape, dtype):
+def _lognormal(key: ArrayLike, sigma: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return e.exp(e.mul(_normal_real(key, shape, dtype), to_rank(sigma, len(shape))))
 
 
@@ -443,7 +448,7 @@ def rayleigh(key: Any, scale: Any, shape: Sequence[int] | None = None, dtype: An
 
 
 @fused(static_argnames=_STATIC)
-def _rayleigh(key, scale, *, shape, dtype):
+def _rayleigh(key: ArrayLike, scale: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     root = e.sqrt(e.mul(e.log(_unit_uniform(key, shape, dtype)), np.array(-2, dtype)[()]))
     return e.mul(to_shape(scale, shape), root)
 
@@ -465,7 +470,7 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Sequence[int] =
 
 
 @fused(static_argnames=_STATIC)
-def _weibull_min(key, scale, concentration, *, shape, dtype):
+def _weibull_min(key: ArrayLike, scale: ArrayLike, concentration: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     scale, concentration = to_rank(scale, len(shape)), to_rank(concentration, len(shape))
     return e.mul(e.pow(_sample_exponential(key, shape, dtype), e.div(np.array(1, dtype)[()], concentration)), scale)
 
@@ -486,7 +491,7 @@ def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Sequence[int] 
 
 
 @fused(static_argnames=_STATIC)
-def _triangular(key, left, mode, right, *, shape, dtype):
+def _triangular(key: ArrayLike, left: ArrayLike, mode: ArrayLike, right: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     left, mode, right = (to_shape(x, shape) for x in (left, mode, right))
     width = e.sub(right, left)
     u = _unit_uniform(key, shape, dtype)
@@ -513,7 +518,7 @@ def geometric(key: Any, p: Any, shape: Sequence[int] | None = None, dtype: Any =
 
 
 @fused(static_argnames=_STATIC)
-def _geometric(key, p, *, shape, dtype):
+def _geometric(key: ArrayLike, p: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     real = get_aval(p).dtype
     one = np.array(1, real)[()]
     u = _unit_uniform(key, shape, real)
@@ -571,7 +576,7 @@ def _clipped(x: Any, low: int, high: int, dtype: np.dtype) -> Any:
 
 
 @fused(static_argnames=_STATIC)
-def _randint(key, minval, maxval, *, shape, dtype):
+def _randint(key: ArrayLike, minval: ArrayLike, maxval: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     info, rank = dtypes.iinfo(dtype), len(shape)
     if info.bits not in UINT_DTYPES:
         raise TypeError(f"randint only accepts 8-, 16-, 32-, or 64-bit dtypes, got {dtypes.dtype_name(dtype)}")

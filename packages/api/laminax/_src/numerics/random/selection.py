@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -24,6 +24,10 @@ from laminax._src.numerics.floor import fused, takes_out_sharding
 from laminax._src.numerics.random.arguments import checked_shape, converted, shape_of_parameters
 from laminax._src.numerics.random.keys import split_typed, typed_key
 from laminax._src.numerics.random.samplers import gumbel, randint, uniform
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 
 @takes_out_sharding
@@ -57,17 +61,17 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
 
 
 @fused(static_argnames=("count",))
-def _shuffled_range(key, *, count):
+def _shuffled_range(key: ArrayLike, *, count: int) -> Array:
     return _shuffle(key, iota(dtypes.scalar_dtype(int), count), axis=0)
 
 
 @fused(static_argnames=("axis",))
-def _permuted(key, x, *, axis):
+def _permuted(key: ArrayLike, x: ArrayLike, *, axis: int) -> Array:
     return _take(x, _shuffled_range(key, count=get_aval(x).shape[axis]), axis)
 
 
 @fused(static_argnames=("axis",))
-def _shuffle(key, x, *, axis):
+def _shuffle(key: ArrayLike, x: Any, *, axis: int) -> Array:
     """Sorts by random 32-bit words, so often that two elements hardly ever get equal words each time."""
     shape, size = get_aval(x).shape, get_aval(x).size
     rounds = math.ceil(3 * np.log(max(1, size)) / np.log(2**32 - 1))
@@ -130,11 +134,11 @@ def choice(key: Any, a: Any, shape: Sequence[int] = (), replace: bool = True, p:
 
 
 @fused(static_argnames=("axis",))
-def _chosen(a, indices, *, axis):
+def _chosen(a: ArrayLike, indices: ArrayLike, *, axis: int) -> Array:
     return _take(a, indices, axis)
 
 
-def _weighted(key, p, count: int, shape, replace: bool, mode):
+def _weighted(key: ArrayLike, p: Any, count: int, shape: tuple[int, ...], replace: bool, mode: Any) -> Array:
     weights = get_aval(p)
     if weights.shape != (count,):
         raise ValueError("p must be None or a 1D vector with the same size as a.shape[axis]. "
@@ -146,7 +150,7 @@ def _weighted(key, p, count: int, shape, replace: bool, mode):
 
 
 @fused(static_argnames=("shape",))
-def _by_distribution_function(key, p, *, shape):
+def _by_distribution_function(key: ArrayLike, p: ArrayLike, *, shape: tuple[int, ...]) -> Array:
     """The index of the first cumulative weight that is not below a uniform sample."""
     cumulative = cumsum(p)
     dtype, count = get_aval(p).dtype, get_aval(p).shape[0]
@@ -158,7 +162,7 @@ def _by_distribution_function(key, p, *, shape):
 
 
 @fused(static_argnames=("shape", "mode"))
-def _by_gumbel(key, p, *, shape, mode):
+def _by_gumbel(key: ArrayLike, p: ArrayLike, *, shape: tuple[int, ...], mode: Any) -> Array:
     """The largest of log-weights plus Gumbel samples are a sample without replacement (Yellott 1977)."""
     aval = get_aval(p)
     scores = e.add(gumbel(key, aval.shape, aval.dtype, mode), e.log(p))
@@ -202,7 +206,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Sequence[int] | No
 
 
 @fused(static_argnames=("axis", "shape", "mode"))
-def _categories(key, logits, *, axis, shape, mode):
+def _categories(key: ArrayLike, logits: ArrayLike, *, axis: int, shape: tuple[int, ...], mode: str | None) -> Array:
     aval = get_aval(logits)
     extra = len(shape) - (aval.ndim - 1)
     scores_shape = (*shape[:extra + axis], aval.shape[axis], *shape[extra + axis:])
@@ -211,7 +215,7 @@ def _categories(key, logits, *, axis, shape, mode):
 
 
 @fused(static_argnames=("axis", "shape", "mode"))
-def _distinct_categories(key, logits, *, axis, shape, mode):
+def _distinct_categories(key: ArrayLike, logits: ArrayLike, *, axis: int, shape: tuple[int, ...], mode: Any) -> Array:
     aval = get_aval(logits)
     count = math.prod(shape[:len(shape) - (aval.ndim - 1)])
     scores = e.add(logits, gumbel(key, aval.shape, aval.dtype, mode))

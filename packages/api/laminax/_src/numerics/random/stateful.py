@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from laminax_ir.tracing.trace import is_tracing
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.random import keys as random_keys
 from laminax._src.numerics.random import samplers
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array
+    from laminax_runtime.arrays.arrays import Array
 
 
 @register_dataclass
@@ -32,17 +36,17 @@ class StatefulPRNG:
     _base_key: Any
     _counter: Ref
 
-    def key(self, shape: int | Sequence[int] = ()):
+    def key(self, shape: int | Sequence[int] = ()) -> Array:
         """The next key, or an array of new ones of the given shape."""
         key = random_keys.fold_in(self._base_key, self._counter[...])
         self._counter[...] += 1
         return key if _is_empty(shape) else random_keys.split(key, shape)
 
-    def random(self, size: int | Sequence[int] | None = None, dtype: Any = float):
+    def random(self, size: int | Sequence[int] | None = None, dtype: Any = float) -> Array:
         """Uniform floats in [0, 1); parameters as for `uniform`."""
         return self.uniform(0, 1, size, dtype=dtype)
 
-    def uniform(self, low: Any = 0, high: Any = 1, size: int | Sequence[int] | None = None, *, dtype: Any = float):
+    def uniform(self, low: Any = 0, high: Any = 1, size: int | Sequence[int] | None = None, *, dtype: Any = float) -> Any:
         """Uniform floats in [low, high).
 
         Args:
@@ -52,11 +56,11 @@ class StatefulPRNG:
         """
         return samplers.uniform(self.key(), _shape(size, low, high), dtype, low, high)
 
-    def normal(self, loc: Any = 0, scale: Any = 1, size: int | Sequence[int] | None = None, *, dtype: Any = float):
+    def normal(self, loc: Any = 0, scale: Any = 1, size: int | Sequence[int] | None = None, *, dtype: Any = float) -> Array:
         """Normal floats of mean loc and standard deviation scale; parameters otherwise as for `uniform`."""
         return loc + scale * samplers.normal(self.key(), _shape(size, loc, scale), dtype)
 
-    def integers(self, low: Any, high: Any = None, size: int | Sequence[int] | None = None, *, dtype: Any = int):
+    def integers(self, low: Any, high: Any = None, size: int | Sequence[int] | None = None, *, dtype: Any = int) -> Array:
         """Uniform integers in [low, high), or in [0, low) without high; `dtype` is an integer dtype, size as for `uniform`."""
         if high is None:
             low, high = 0, low

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from laminax_ir.ops.loops import while_loop
 from laminax_ir.types import dtypes
@@ -11,6 +11,9 @@ from laminax_ir.types.avals import get_aval
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.linalg import norms
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 _DECREASE, _SLOPE = 1e-4, 0.9  # of the conditions of Wolfe
 
@@ -57,7 +60,7 @@ def evaluated_scalar(evaluate: Callable, x0: Any) -> Any:
     return f, g
 
 
-def minimize_bfgs(evaluate, x0, gtol, maxiter, norm, line_search_maxiter) -> OptimizeResults:
+def minimize_bfgs(evaluate: Any, x0: Any, gtol: Any, maxiter: Any, norm: str | None, line_search_maxiter: Any) -> OptimizeResults:
     f, g = evaluated_scalar(evaluate, x0)
     eye = jnp.eye(len(x0), dtype=x0.dtype)
 
@@ -82,11 +85,11 @@ def minimize_bfgs(evaluate, x0, gtol, maxiter, norm, line_search_maxiter) -> Opt
     return OptimizeResults(end.x, end.converged, status, end.f, end.g, end.inverse, end.evaluations, end.evaluations, end.iterations)
 
 
-def line_search(evaluate, x, direction, f0, g0, maxiter):
+def line_search(evaluate: Callable, x: ArrayLike, direction: ArrayLike, f0: ArrayLike, g0: ArrayLike, maxiter: int) -> Any:
     """A step that fulfils the conditions of Wolfe, by doubling and bisection; the best one seen if they are not met in time."""
     slope = dot(g0, direction)
 
-    def step(state):
+    def step(state: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
         low, high, length, *_, count = state
         f, g = evaluate(x + length * direction)
         too_long = ~(f <= f0 + _DECREASE * length * slope)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,12 @@ from laminax._src.numerics.numpy.arguments import promote_inexact
 from laminax._src.numerics.scipy.integral_functions import bernoulli_numbers
 from laminax._src.numerics.scipy.special import gammaln, gammasgn
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
-def bernoulli(n: int):
+
+def bernoulli(n: int) -> Array:
     """The numbers of Bernoulli B_0 to B_n, with B_1 = -1/2.
 
     Args:
@@ -41,7 +45,7 @@ def bernoulli(n: int):
         return jnp.asarray(values, dtype=dtypes.scalar_dtype(float))
 
 
-def comb(N: Any, k: Any, *, repetition: bool = False):
+def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
     """Binomial coefficients, the numbers of ways to choose k of N things, elementwise and in floating point.
 
     Args:
@@ -56,7 +60,7 @@ def comb(N: Any, k: Any, *, repetition: bool = False):
 
 
 @fused(static_argnames=("repetition",))
-def _comb(N, k, repetition):
+def _comb(N: ArrayLike, k: ArrayLike, repetition: bool) -> Array:
     N, k = jnp.broadcast_arrays(*promote_inexact("comb", N, k))
     total = N + k - 1 if repetition else N
     is_possible = (k >= 0) & (N >= 0) & ((k <= total) | (k == 0))
@@ -68,7 +72,7 @@ def _comb(N, k, repetition):
 
 
 @fused
-def poch(z, m):
+def poch(z: ArrayLike, m: ArrayLike) -> Array:
     """Pochhammer's symbol, gamma(z + m) / gamma(z), elementwise."""
     z, m = jnp.broadcast_arrays(*promote_inexact("poch", z, m))
     value = jnp.exp(gammaln(z + m) - gammaln(z)) * gammasgn(z) * gammasgn(z + m)
@@ -76,19 +80,19 @@ def poch(z, m):
 
 
 @fused
-def boxcox(x, lmbda):
+def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
     """Box and Cox's transform, (x**lmbda - 1) / lmbda, and log(x) where lmbda is 0, elementwise."""
     x, lmbda = promote_inexact("boxcox", x, lmbda)
     return _power_transform(jnp.log(x), lmbda)
 
 
 @fused
-def boxcox1p(x, lmbda):
+def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
     """Box and Cox's transform of 1 + x, elementwise, accurate for small x; see `boxcox`."""
     x, lmbda = promote_inexact("boxcox1p", x, lmbda)
     return _power_transform(jnp.log1p(x), lmbda)
 
 
-def _power_transform(logarithm, lmbda):
+def _power_transform(logarithm: ArrayLike, lmbda: ArrayLike) -> Array:
     safe = jnp.where(lmbda == 0, jnp.ones_like(lmbda), lmbda)
     return jnp.where(lmbda == 0, logarithm, jnp.expm1(safe * logarithm) / safe)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import fft
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import axis_tuple, convert, ensure_arrays, shape_of
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 _MODES = ("full", "same", "valid")
 
@@ -43,7 +47,7 @@ def _longer_first(name: str, in1: Any, in2: Any, axes: Sequence[int]) -> list[An
                      f"{in2.shape}")
 
 
-def convolve(in1, in2, mode: str = "full", method: str = "auto", precision: Any = None):
+def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: Any = None) -> Array:
     """Convolution of two arrays of one rank.
 
     Args:
@@ -63,13 +67,13 @@ def convolve(in1, in2, mode: str = "full", method: str = "auto", precision: Any 
     return _convolve_checked("convolve", in1, in2, mode, method, precision)
 
 
-def correlate(in1, in2, mode: str = "full", method: str = "auto", precision: Any = None):
+def correlate(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: Any = None) -> Array:
     """Cross-correlation of two arrays of one rank: convolution with the second one reversed and conjugated; see `convolve`."""
     in1, in2 = _operands("correlate", in1, in2)
     return _convolve_checked("correlate", in1, jnp.flip(jnp.conj(in2)), mode, method, precision)
 
 
-def _convolve_checked(name, in1, in2, mode, method, precision):
+def _convolve_checked(name: str, in1: Any, in2: Any, mode: str, method: str, precision: Any) -> Array:
     if method not in ("auto", "direct", "fft"):
         raise ValueError(f"{name}: method must be 'auto', 'direct' or 'fft', got {method!r}")
     if method == "fft":
@@ -78,7 +82,7 @@ def _convolve_checked(name, in1, in2, mode, method, precision):
 
 
 @fused(static_argnames=("name", "mode", "precision"))
-def _convolve_directly(in1, in2, name, mode, precision):
+def _convolve_directly(in1: ArrayLike, in2: ArrayLike, name: str, mode: str, precision: Any) -> Array:
     _check_mode(name, mode)
     in1, in2 = _operands(name, in1, in2)
     if not in1.size or not in2.size:
@@ -102,13 +106,13 @@ def _check_2d(name: str, in1: Any, in2: Any, boundary: str, fillvalue: Any) -> N
         raise ValueError(f"{name}: two-dimensional arrays are expected, got {get_aval(in1).str_short()} and {get_aval(in2).str_short()}")
 
 
-def convolve2d(in1, in2, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None):
+def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None) -> Array:
     """Convolution of two matrices; see `convolve`. `boundary` must be "fill" and `fillvalue` 0."""
     _check_2d("convolve2d", *ensure_arrays("convolve2d", in1, in2), boundary, fillvalue)
     return _convolve_directly(in1, in2, name="convolve2d", mode=mode, precision=precision)
 
 
-def correlate2d(in1, in2, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None):
+def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None) -> Array:
     """Cross-correlation of two matrices; see `correlate`. `boundary` must be "fill" and `fillvalue` 0."""
     _check_2d("correlate2d", *ensure_arrays("correlate2d", in1, in2), boundary, fillvalue)
     _check_mode("correlate2d", mode)
@@ -116,7 +120,7 @@ def correlate2d(in1, in2, mode: str = "full", boundary: str = "fill", fillvalue:
 
 
 @fused(static_argnames=("mode", "precision"))
-def _correlate2d(in1, in2, mode, precision):
+def _correlate2d(in1: ArrayLike, in2: ArrayLike, mode: str, precision: Any) -> Array:
     """In mode "same" the centre of matrices of even size is the other one of the middle two than `correlate` takes."""
     in1, in2 = _operands("correlate2d", in1, in2)
     if mode != "same":
@@ -125,7 +129,7 @@ def _correlate2d(in1, in2, mode, precision):
     return full[tuple(slice(k // 2, k // 2 + n) for n, k in zip(in1.shape, in2.shape))]
 
 
-def fftconvolve(in1, in2, mode: str = "full", axes: Sequence[int] | None = None):
+def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Sequence[int] | None = None) -> Array:
     """Convolution by Fourier transforms, which costs less for long arrays.
 
     Args:
@@ -143,7 +147,7 @@ def fftconvolve(in1, in2, mode: str = "full", axes: Sequence[int] | None = None)
 
 
 @fused(static_argnames=("mode", "axes"))
-def _fftconvolve(in1, in2, mode, axes):
+def _fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str, axes: tuple[int, ...] | None) -> Array:
     _check_mode("fftconvolve", mode)
     in1, in2 = _operands("fftconvolve", in1, in2)
     axes = axis_tuple("fftconvolve", axes, in1.ndim)

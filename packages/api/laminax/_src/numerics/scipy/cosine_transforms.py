@@ -6,7 +6,8 @@ Source: J. Makhoul, "A Fast Cosine Transform in One and Two Dimensions", IEEE Tr
 from __future__ import annotations
 
 import math
-from typing import Any, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -19,8 +20,12 @@ from laminax._src.numerics.numpy import fft
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import axis_tuple, inexact, one_axis, shape_of
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
-def dct(x, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None):
+
+def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """Discrete cosine transform of type 2 along an axis.
 
     Args:
@@ -40,22 +45,22 @@ def dct(x, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None
     return _transform("dct", x, type, n, axis, norm, _dct)
 
 
-def idct(x, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None):
+def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """Inverse of `dct`; see there."""
     return _transform("idct", x, type, n, axis, norm, _idct)
 
 
-def dctn(x, type: int = 2, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None):
+def dctn(x: ArrayLike, type: int = 2, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
     """Discrete cosine transform of type 2 along several axes, by default all; s are the sizes. See `dct`."""
     return _transforms("dctn", x, type, s, axes, norm, dct)
 
 
-def idctn(x, type: int = 2, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None):
+def idctn(x: ArrayLike, type: int = 2, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
     """Inverse of `dctn`; see there."""
     return _transforms("idctn", x, type, s, axes, norm, idct)
 
 
-def _transform(name, x, type, n, axis, norm, function):
+def _transform(name: str, x: Any, type: int, n: int | None, axis: int, norm: str | None, function: Callable) -> Array:
     if type != 2:
         raise NotImplementedError(f"{name}: only type=2 is supported, got {type!r}")
     if norm not in (None, "backward", "ortho"):
@@ -70,7 +75,7 @@ def _transform(name, x, type, n, axis, norm, function):
     return complex_of(*(function(part, n=size, axis=axis, ortho=norm == "ortho") for part in (jnp.real(x), jnp.imag(x))))
 
 
-def _transforms(name, x, type, s, axes, norm, function):
+def _transforms(name: Any, x: Any, type: int, s: Any, axes: Any, norm: str | None, function: Callable) -> Array:
     rank = len(np.shape(x)) if isinstance(x, (list, tuple)) else len(shape_of(x))
     if axes is None:
         axes = range(rank) if s is None else range(rank - len(s), rank)
@@ -98,7 +103,7 @@ def _phases(n: int, sign: int, x: Any) -> Any:
 
 
 @fused(static_argnames=("n", "axis", "ortho"))
-def _dct(x, n, axis, ortho):
+def _dct(x: ArrayLike, n: int, axis: int, ortho: bool) -> Array:
     x = _sized(x, n, axis)
     order = np.concatenate([np.arange(0, n, 2), np.arange(1, n, 2)[::-1]])
     result = 2 * (fft.fft(x[..., order]) * _phases(n, -1, x)).real
@@ -114,7 +119,7 @@ def _ortho_factors(n: int) -> np.ndarray:
 
 
 @fused(static_argnames=("n", "axis", "ortho"))
-def _idct(x, n, axis, ortho):
+def _idct(x: ArrayLike, n: int, axis: int, ortho: bool) -> Array:
     x = _sized(x, n, axis)
     if ortho:
         x = x / _along_last(_ortho_factors(n), x, x.dtype)

@@ -9,13 +9,16 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.types.avals import get_aval
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import promote_inexact
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 _MEANINGS = {
     "pdf": "Density", "logpdf": "Logarithm of the density", "pmf": "Probability of a value", "cdf": "Distribution function",
@@ -54,7 +57,7 @@ def derived(base: Callable, name: str, function: Callable[[Any], Any]) -> Callab
     """
     @fused
     @functools.wraps(base)
-    def fun(*args, **kwargs):
+    def fun(*args: ArrayLike, **kwargs: Any) -> Array:
         return function(base(*args, **kwargs))
     fun.__name__ = fun.__qualname__ = name
     fun.__doc__ = (base.__doc__ or "").replace(_MEANINGS[base.__name__], _MEANINGS[name], 1)

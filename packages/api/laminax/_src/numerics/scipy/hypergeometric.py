@@ -11,6 +11,7 @@ Source: NIST Digital Library of Mathematical Functions, 15.2 (series), 15.4.20 (
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.loops import fori_loop
@@ -23,6 +24,10 @@ from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import ensure_arrays, promote_inexact
 from laminax._src.numerics.scipy.special import gammasgn
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 _START = 0.25  # the distance from 1 up to which the series is summed
 _SERIES_TERMS = 300  # 0.75**300 is 3e-38
 _TAYLOR_TERMS = 60  # 0.5**60 is 9e-19
@@ -30,7 +35,7 @@ _STEPS = 52
 _NEAREST = _START * 2.0 ** -_STEPS
 
 
-def hyp2f1(a, b, c, x):
+def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
     """Gauss' hypergeometric function 2F1(a, b; c; x), elementwise; real arguments.
 
     Args:
@@ -57,7 +62,7 @@ def hyp2f1(a, b, c, x):
 
 
 @fused
-def _hyp2f1(a, b, c, x):
+def _hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
     a, b, c, x = jnp.broadcast_arrays(*promote_inexact("hyp2f1", a, b, c, x))
     a, b = jnp.minimum(a, b), jnp.maximum(a, b)
     is_power = _ends(c) & ((a == c) | (b == c)) & (x < 1)  # what SciPy gives there
@@ -71,12 +76,12 @@ def _hyp2f1(a, b, c, x):
     return jnp.where(x == 0, 1 + x * a * b / jnp.where(_ends(c), 1, c), value + 0 * (a + b + c + x))
 
 
-def _ends(a):
+def _ends(a: ArrayLike) -> Array:
     """Whether the series in the numerator's parameter a is a polynomial, a an integer below 1."""
     return (a <= 0) & (a == jnp.floor(a))
 
 
-def _at_one(a, b, c, x):
+def _at_one(a: Any, b: Any, c: Any, x: ArrayLike) -> Array:
     """The value at 1, by Gauss' formula, and its derivative in x where it is finite."""
     d = c - a - b
     is_zero = _ends(c - a) | _ends(c - b)
@@ -88,7 +93,7 @@ def _at_one(a, b, c, x):
     return jnp.where(d > 0, value + jnp.where((d > 1) & (x == 1), slope * (x - 1), 0), math.inf)
 
 
-def _below_one(a, b, c, x, is_polynomial):
+def _below_one(a: Any, b: Any, c: Any, x: ArrayLike, is_polynomial: Any) -> Array:
     """The function of x below 1, for a <= b, with parameters brought to a + b <= c; of any x, the polynomials that are marked."""
     is_left = (x < 0) & ~is_polynomial
     is_growing = ~is_left & (a + b > c) & ~is_polynomial
@@ -104,9 +109,9 @@ def _below_one(a, b, c, x, is_polynomial):
     return jnp.where(distance < _NEAREST, math.nan, jnp.power(rest, exponent) * value)
 
 
-def _series(a, b, c, z, is_polynomial):
+def _series(a: ArrayLike, b: ArrayLike, c: Any, z: ArrayLike, is_polynomial: Any) -> tuple[Array, Array]:
     """The sum of the power series, and its derivative in z. Polynomials end also where they are differentiated in a and b."""
-    def add(n, state):
+    def add(n: ArrayLike, state: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
         total, slope, term = state  # term n - 1, of which z**(n - 1) is part
         n = jnp.asarray(n, dtype=z.dtype)
         numerator, denominator = (a + n - 1) * (b + n - 1), (c + n - 1) * n
@@ -116,12 +121,12 @@ def _series(a, b, c, z, is_polynomial):
     return total, slope
 
 
-def _continue(a, b, c, target, value, slope):
+def _continue(a: ArrayLike, b: ArrayLike, c: Any, target: ArrayLike, value: ArrayLike, slope: ArrayLike) -> Array:
     """Carries the function of 1 - w, and its derivative in w, from w = 1/4 to w = target, by steps that halve w."""
-    def step(_, state):
+    def step(_: ArrayLike, state: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
         return cond(jnp.any(state[0] > target), advance, lambda *state: state, *state)
 
-    def advance(w, value, slope):
+    def advance(w: ArrayLike, value: ArrayLike, slope: ArrayLike) -> tuple[Array, ...]:
         following = jnp.maximum(w / 2, target)
         value, slope = _taylor(a, b, c, w, following - w, value, slope)
         return following, value, slope
@@ -129,12 +134,12 @@ def _continue(a, b, c, target, value, slope):
     return fori_loop(0, _STEPS, step, (jnp.full_like(target, _START), value, slope))[1]
 
 
-def _taylor(a, b, c, w, t, value, slope):
+def _taylor(a: ArrayLike, b: ArrayLike, c: Any, w: ArrayLike, t: ArrayLike, value: ArrayLike, slope: ArrayLike) -> tuple[Array, Array]:
     """The solution at w + t of w (1 - w) g'' + (a + b - c + 1 - (a + b + 1) w) g' = a b g with this value and slope at w."""
     p0, p1 = w * (1 - w), 1 - 2 * w
     q0 = a + b - c + 1 - (a + b + 1) * w
 
-    def add(n, state):
+    def add(n: ArrayLike, state: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
         total, derivative, term, following = state  # the terms of t**n and t**(n + 1)
         n = jnp.asarray(n, dtype=w.dtype)
         after = ((n + a) * (n + b) * t * t * term - (n + 1) * (p1 * n + q0) * t * following) / (p0 * (n + 1) * (n + 2))

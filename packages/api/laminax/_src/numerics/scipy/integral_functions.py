@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from laminax_transforms import custom_jvp
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import convert, inexact, promote_inexact, strong
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 _EULER = 0.57721566490153286
 
@@ -38,7 +41,7 @@ def _with_derivative(derivative: Callable[[Any, Any], Any]) -> Callable[[Callabl
         wrapped = custom_jvp(fun)
 
         @wrapped.defjvp
-        def rule(primals, tangents):
+        def rule(primals: tuple[Any, ...], tangents: tuple[ArrayLike, ...]) -> tuple[Any, Any]:
             (x,), (x_dot,) = primals, tangents
             result = wrapped(x)
             slope = derivative(x, result)
@@ -49,7 +52,7 @@ def _with_derivative(derivative: Callable[[Any, Any], Any]) -> Callable[[Callabl
 
 def _series(x: Any, first: Any, ratio: Callable[[Any], Any], count: int) -> Any:
     """The sum of `count` terms, each of which is the one before times ratio(k), k = 1, 2, ..."""
-    def add(k, state):
+    def add(k: ArrayLike, state: tuple[ArrayLike, ...]) -> tuple[Array, Array]:
         total, term = state
         term = term * ratio(jnp.asarray(k, dtype=x.real.dtype))
         return total + term, term
@@ -60,24 +63,24 @@ def _series(x: Any, first: Any, ratio: Callable[[Any], Any], count: int) -> Any:
 
 
 @fused
-def expi(x):
+def expi(x: ArrayLike) -> Any:
     """Exponential integral Ei, the integral of exp(t)/t from -inf to x, elementwise; real x."""
     return _expi(_real("expi", x))
 
 
 @fused
-def exp1(x):
+def exp1(x: ArrayLike) -> Any:
     """Exponential integral E1, the integral of exp(-t)/t from x to infinity, elementwise; real x."""
     return -_expi(-_real("exp1", x))
 
 
 @_with_derivative(lambda x, _: jnp.exp(x) / x)
-def _expi(x):
+def _expi(x: Any) -> Any:
     size = jnp.abs(x)
     low = jnp.where((x > 0) & (x <= 40) | (x <= 0) & (x >= -2), x, jnp.ones_like(x))
 
     # the terms x^k / k!, each divided by k: 150 of them for x up to 40
-    def add(k, state):
+    def add(k: ArrayLike, state: tuple[Any, ...]) -> tuple[Any, Any]:
         term, total = state
         k = jnp.asarray(k, dtype=x.dtype)
         return term * low / k, total + term * low / k / k
@@ -90,9 +93,9 @@ def _expi(x):
     return jnp.where(x == 0, jnp.full_like(x, -math.inf), jnp.where(jnp.isnan(x), x, result))
 
 
-def _exp1_by_fraction(x):
+def _exp1_by_fraction(x: Any) -> Any:
     """E1 as exp(-x) times a continued fraction, from its end; for |x| > 2, away from the negative axis."""
-    def up(i, tail):
+    def up(i: ArrayLike, tail: Any) -> Any:
         k = jnp.asarray(80 - i, dtype=x.real.dtype)
         return k * k / (x + 2 * k + 1 - tail)
     tail = fori_loop(0, 80, up, jnp.zeros_like(x))
@@ -100,7 +103,7 @@ def _exp1_by_fraction(x):
 
 
 @fused
-def expn(n, x):
+def expn(n: ArrayLike, x: ArrayLike) -> Any:
     """Generalised exponential integral, the integral of exp(-x t) / t**n from 1 to infinity, elementwise.
 
     Args:
@@ -115,13 +118,13 @@ def expn(n, x):
     n, x = jnp.broadcast_arrays(*promote_inexact("expn", n, x))
     large = jnp.where(x > 1, x, jnp.full_like(x, 2.0))
 
-    def up(i, tail):  # the fraction of E_n, from its end
+    def up(i: ArrayLike, tail: Any) -> Any:  # the fraction of E_n, from its end
         k = jnp.asarray(100 - i, dtype=x.dtype)
         return k * (n + k - 1) / (large + n + 2 * k - tail)
     far = jnp.exp(-large) / (large + n - fori_loop(0, 100, up, jnp.zeros_like(x)))
     small = jnp.where((x > 0) & (x <= 1), x, jnp.ones_like(x))
 
-    def add(k, state):  # (-x)^k / (k! (n - 1 - k)), and the logarithm in place of the term k = n - 1
+    def add(k: ArrayLike, state: tuple[Any, ...]) -> tuple[Any, Any]:  # (-x)^k / (k! (n - 1 - k)), and the logarithm in place of the term k = n - 1
         total, power = state
         k = jnp.asarray(k, dtype=x.dtype)
         gap = n - 1 - k
@@ -135,7 +138,7 @@ def expn(n, x):
     return jnp.where((n < 0) | (x < 0) | jnp.isnan(x), jnp.full_like(x, math.nan), result)
 
 
-def _digamma_of_integer(n):
+def _digamma_of_integer(n: Any) -> Any:
     return digamma(jnp.maximum(n, 1))
 
 
@@ -143,7 +146,7 @@ def _digamma_of_integer(n):
 
 
 @fused
-def sici(x):
+def sici(x: ArrayLike) -> tuple[Any, Any]:
     """The sine and cosine integrals: of sin(t)/t from 0 to x, and Euler's constant + log|x| + that of (cos(t) - 1)/t.
 
     Args:
@@ -156,7 +159,7 @@ def sici(x):
 
 
 @_with_derivative(lambda x, _: (jnp.sinc(x / math.pi), jnp.cos(x) / x))
-def _sici(x):
+def _sici(x: Any) -> tuple[Any, Any]:
     size = jnp.abs(x)
     low = jnp.where(size <= 4, size, jnp.ones_like(x))
     square = low * low
@@ -173,13 +176,13 @@ def _sici(x):
 
 
 @fused
-def fresnel(x):
+def fresnel(x: ArrayLike) -> tuple[Any, Any]:
     """Fresnel's integrals, of sin(pi t^2 / 2) and of cos(pi t^2 / 2) from 0 to x, elementwise; real x."""
     return _fresnel(_real("fresnel", x))
 
 
 @_with_derivative(lambda x, _: (jnp.sin(math.pi / 2 * x * x), jnp.cos(math.pi / 2 * x * x)))
-def _fresnel(x):
+def _fresnel(x: Any) -> tuple[Any, Any]:
     size = jnp.abs(x)
     low = jnp.where(size < 1.5, size, jnp.ones_like(x))
     u = (math.pi / 2 * low * low) ** 2
@@ -207,7 +210,7 @@ def _weideman_coefficients() -> tuple[np.ndarray, float]:
     return np.real(np.fft.fft(np.fft.fftshift(values)))[1:_ORDER + 1][::-1] / (2 * size), scale
 
 
-def _faddeeva_above(z):
+def _faddeeva_above(z: Any) -> Any:
     """w(z) for Im z >= 0. Source: J. Weideman, "Computation of the Complex Error Function", SIAM J. Numer. Anal. 31 (1994)."""
     coefficients, scale = _weideman_coefficients()
     below = scale - 1j * z
@@ -219,14 +222,14 @@ def _faddeeva_above(z):
 
 
 @fused
-def wofz(z):
+def wofz(z: ArrayLike) -> Array:
     """Faddeeva function, exp(-z^2) erfc(-i z), elementwise; of complex results. To 12 digits of its size near the origin."""
     z = inexact("wofz", z)
     return _wofz(jnp.asarray(convert(z, dtypes.to_complex_dtype(get_aval(z).dtype))))
 
 
 @_with_derivative(lambda z, w: 2j / math.sqrt(math.pi) - 2 * z * w)
-def _wofz(z):
+def _wofz(z: Any) -> Any:
     is_above = z.imag >= 0
     above = _faddeeva_above(jnp.where(is_above, z, -z))
     safe = jnp.where(is_above, jnp.zeros_like(z), z)
@@ -234,13 +237,13 @@ def _wofz(z):
 
 
 @fused
-def erfcx(x):
+def erfcx(x: ArrayLike) -> Array:
     """Scaled complement of the error function, exp(x^2) erfc(x), elementwise; real x."""
     return _erfcx(_real("erfcx", x))
 
 
 @_with_derivative(lambda x, y: 2 * x * y - 2 / math.sqrt(math.pi))
-def _erfcx(x):
+def _erfcx(x: ArrayLike) -> Any:
     near = jnp.where(x < 8, x, jnp.zeros_like(x))
     far = jnp.where(x >= 8, x, jnp.full_like(x, 10.0))
     square = 1 / (2 * far * far)
@@ -249,7 +252,7 @@ def _erfcx(x):
 
 
 @fused
-def dawsn(x):
+def dawsn(x: ArrayLike) -> Any:
     """Dawson's integral, exp(-x^2) times that of exp(t^2) from 0 to x, elementwise; real x.
 
     Source: G. Rybicki, "Dawson's Integral and the Sampling Theorem", Computers in Physics 3 (1989).
@@ -258,7 +261,7 @@ def dawsn(x):
 
 
 @_with_derivative(lambda x, y: 1 - 2 * x * y)
-def _dawsn(x):
+def _dawsn(x: Any) -> Any:
     step, count = 0.2, 30
     safe = jnp.where(jnp.abs(x) < 12, x, jnp.ones_like(x))
     middle = 2 * jnp.round(safe / (2 * step))  # the even multiple of the step nearest to x
@@ -278,7 +281,7 @@ _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 @fused
-def owens_t(h, a):
+def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
     """Owen's T function, the integral of exp(-h^2 (1 + t^2)/2) / (1 + t^2) / (2 pi) from 0 to a, elementwise."""
     h, a = jnp.broadcast_arrays(*promote_inexact("owens_t", h, a))
     h, size = jnp.abs(h), jnp.abs(a)
@@ -291,7 +294,7 @@ def owens_t(h, a):
     return jnp.where(jnp.isnan(a), a, value * jnp.sign(a))
 
 
-def _owens_integral(h, a):
+def _owens_integral(h: ArrayLike, a: ArrayLike) -> Array:
     t = (a[..., None] / 2) * (jnp.asarray(_NODES, dtype=a.dtype) + 1)
     values = jnp.exp(-h[..., None] ** 2 * (1 + t * t) / 2) / (1 + t * t)
     return a / (4 * math.pi) * jnp.sum(values * jnp.asarray(_NODE_WEIGHTS, dtype=a.dtype), axis=-1)
@@ -309,13 +312,13 @@ def bernoulli_numbers(n: int) -> list[Fraction]:
 
 
 @fused
-def spence(x):
+def spence(x: Any) -> Array:
     """Spence's function, the dilogarithm of 1 - x: the integral of log(t)/(1 - t) from 1 to x, elementwise; real x >= 0."""
     return _spence(_real("spence", x))
 
 
 @_with_derivative(lambda x, _: jnp.where(x == 1, -jnp.ones_like(x), jnp.log(x) / jnp.where(x == 1, 1, 1 - x)))
-def _spence(x):
+def _spence(x: ArrayLike) -> Any:
     inverted = x > 2
     y = jnp.where(inverted, 1 / jnp.where(inverted, x, 1), jnp.where(x > 0, x, jnp.full_like(x, 0.25)))
     reflected = y < 0.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from laminax_ir.types.avals import get_aval
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import convert, ensure_array, ensure_arrays, shape_of
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 # --- in arrays ---
 
@@ -41,7 +45,7 @@ _INDEX_MODES: dict[str, Callable] = {
     "wrap": lambda index, size: index % size, "mirror": _mirrored, "reflect": _reflected}
 
 
-def map_coordinates(input, coordinates: Sequence[Any], order: int, mode: str = "constant", cval: Any = 0.0):
+def map_coordinates(input: ArrayLike, coordinates: Sequence[Any], order: int, mode: str = "constant", cval: Any = 0.0) -> Any:
     """The values of an array at points between its elements.
 
     Args:
@@ -76,7 +80,7 @@ def map_coordinates(input, coordinates: Sequence[Any], order: int, mode: str = "
 
 
 @fused(static_argnames=("order", "mode"))
-def _map_coordinates(input, cval, *coordinates, order, mode):
+def _map_coordinates(input: ArrayLike, cval: ArrayLike, *coordinates: ArrayLike, order: int, mode: str) -> Array:
     input = jnp.asarray(input)
     corners = []  # for each axis, index, weight and whether it is inside
     for coordinate, size in zip(coordinates, input.shape):
@@ -126,7 +130,8 @@ class RegularGridInterpolator:
       Array([5.5], dtype=float32)
     """
 
-    def __init__(self, points, values, method: str = "linear", bounds_error: bool = False, fill_value: Any = math.nan):
+    def __init__(self, points: tuple[ArrayLike, ...], values: ArrayLike, method: str = "linear", bounds_error: bool = False,
+                 fill_value: Any = math.nan) -> None:
         self._check_method(method)
         if bounds_error:
             raise NotImplementedError("RegularGridInterpolator: bounds_error=True is not supported, values are not known while a function "
@@ -153,7 +158,7 @@ class RegularGridInterpolator:
         if method not in ("linear", "nearest"):
             raise ValueError(f"RegularGridInterpolator: method must be 'linear' or 'nearest', got {method!r}")
 
-    def __call__(self, xi, method: str | None = None):
+    def __call__(self, xi: Any, method: str | None = None) -> Any:
         """The values at points.
 
         Args:
@@ -178,7 +183,7 @@ class RegularGridInterpolator:
             result = jnp.where(jnp.reshape(inside, (-1, *[1] * (result.ndim - 1))), result, self.fill_value)
         return jnp.reshape(result, (*batch, *self.values.shape[len(self.grid):]))
 
-    def _interpolated(self, points, method):
+    def _interpolated(self, points: Array, method: str) -> Array:
         corners = []
         for x, g in zip(points.T, self.grid):
             i = jnp.clip(jnp.searchsorted(g, x, side="right") - 1, 0, max(len(g) - 2, 0))

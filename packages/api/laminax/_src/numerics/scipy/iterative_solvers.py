@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from laminax._src.numerics.flatten_util import ravel_pytree
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.linalg import equations
 from laminax._src.numerics.scipy.linalg import solve_triangular
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 _matmul = functools.partial(jnp.matmul, precision="highest")
 
@@ -55,7 +58,8 @@ def _add_scaled(x: Any, factor: Any, y: Any) -> Any:
     return tree_map(lambda a, b: (a + factor * b).astype(a.dtype), x, y)
 
 
-def _solved(name: str, solve: Callable, A, b, x0, tol, atol, maxiter, M, is_hermitian: bool, **options) -> tuple[Any, None]:
+def _solved(name: str, solve: Callable, A: Any, b: Any, x0: ArrayLike | None, tol: float, atol: float, maxiter: int | None,
+            M: ArrayLike | None, is_hermitian: bool, **options: Any) -> tuple[Any, None]:
     A = _as_function(name, A)
     M = (lambda x: x) if M is None else _as_function(name, M)
     is_weak = [get_aval(x).weak_type for x in tree_leaves(b)]
@@ -77,7 +81,7 @@ def _solved(name: str, solve: Callable, A, b, x0, tol, atol, maxiter, M, is_herm
     return tree.unflatten(leaves), None
 
 
-def cg(A, b, x0=None, *, tol: Any = 1e-5, atol: Any = 0.0, maxiter: Any = None, M=None) -> tuple[Any, None]:
+def cg(A: Any, b: Any, x0: Any = None, *, tol: Any = 1e-5, atol: Any = 0.0, maxiter: Any = None, M: Any = None) -> tuple[Any, None]:
     """Conjugate gradients, for a Hermitian positive definite A.
 
     Args:
@@ -100,14 +104,14 @@ def cg(A, b, x0=None, *, tol: Any = 1e-5, atol: Any = 0.0, maxiter: Any = None, 
     return _solved("cg", _cg, A, b, x0, tol, atol, maxiter, M, True)
 
 
-def _cg(A, b, x0, tol, atol, maxiter, M):
+def _cg(A: Callable, b: Any, x0: Any, tol: float, atol: float, maxiter: int, M: Callable) -> Any:
     limit = jnp.maximum(tol ** 2 * _vdot(b, b).real, atol ** 2)
 
-    def is_going(state):
+    def is_going(state: tuple[Any, ...]) -> Array:
         _, r, gamma, _, k = state
         return (_vdot(r, r).real > limit) & (k < maxiter)
 
-    def step(state):
+    def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
         x, r, gamma, p, k = state
         Ap = A(p)
         alpha = gamma / _vdot(p, Ap)
@@ -121,7 +125,8 @@ def _cg(A, b, x0, tol, atol, maxiter, M):
     return while_loop(is_going, step, (x0, r, _vdot(r, z), z, 0))[0]
 
 
-def bicgstab(A, b, x0=None, *, tol: Any = 1e-5, atol: Any = 0.0, maxiter: Any = None, M=None) -> tuple[Any, None]:
+def bicgstab(A: Any, b: Any, x0: ArrayLike | None = None, *, tol: Any = 1e-5, atol: Any = 0.0, maxiter: Any = None,
+             M: Any = None) -> tuple[Any, None]:
     """Stabilized biconjugate gradients, for a general A; the arguments are those of `cg`.
 
     Source: H. van der Vorst, "Bi-CGSTAB", SIAM J. Sci. Stat. Comput. 13 (1992).
@@ -129,14 +134,14 @@ def bicgstab(A, b, x0=None, *, tol: Any = 1e-5, atol: Any = 0.0, maxiter: Any = 
     return _solved("bicgstab", _bicgstab, A, b, x0, tol, atol, maxiter, M, False)
 
 
-def _bicgstab(A, b, x0, tol, atol, maxiter, M):
+def _bicgstab(A: Callable, b: Any, x0: Any, tol: float, atol: float, maxiter: int, M: Callable) -> Any:
     limit = jnp.maximum(tol ** 2 * _vdot(b, b).real, atol ** 2)
 
-    def is_going(state):
+    def is_going(state: tuple[Any, ...]) -> Array:
         _, r, *_, failed, k = state
         return (_vdot(r, r).real > limit) & (k < maxiter) & ~failed
 
-    def step(state):
+    def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
         x, r, shadow, alpha, omega, rho, p, q, _, k = state
         new_rho = _vdot(shadow, r)
         beta = new_rho / rho * alpha / omega
@@ -163,8 +168,8 @@ def _bicgstab(A, b, x0, tol, atol, maxiter, M):
     return while_loop(is_going, step, (x0, r, r, one, one, one, zeros, zeros, jnp.zeros((), bool), 0))[0]
 
 
-def gmres(A, b, x0=None, *, tol: Any = 1e-5, atol: Any = 0.0, restart: int = 20, maxiter: int | None = None, M=None,
-          solve_method: str = "batched") -> tuple[Any, Any]:
+def gmres(A: Any, b: Any, x0: ArrayLike | None = None, *, tol: Any = 1e-5, atol: Any = 0.0, restart: int = 20, maxiter: int | None = None,
+          M: Any = None, solve_method: str = "batched") -> tuple[Any, Any]:
     """Generalized minimal residuals, for a general A; the arguments are those of `cg`, and these.
 
     Args:
@@ -190,18 +195,18 @@ def gmres(A, b, x0=None, *, tol: Any = 1e-5, atol: Any = 0.0, restart: int = 20,
     return x, jnp.where(jnp.isnan(_norm(x)), -1, 0)
 
 
-def _gmres(A, b, x0, tol, atol, maxiter, M, restart, solve_basis):
+def _gmres(A: Callable, b: Any, x0: Any, tol: float, atol: float, maxiter: int, M: Callable, restart: int, solve_basis: Callable) -> Any:
     flat_b, unravel = ravel_pytree(b)
     product = lambda v: ravel_pytree(M(A(unravel(v))))[0]  # noqa: E731
     residual = lambda x: ravel_pytree(M(_add_scaled(b, -1, A(unravel(x)))))[0]  # noqa: E731
     scale = _norm(M(b)) / jnp.where(_norm(b) == 0, 1, _norm(b))  # the residuals are those of M A x = M b
     limit = jnp.maximum(tol * _norm(b), atol) * scale
 
-    def is_going(state):
+    def is_going(state: tuple[ArrayLike, ...]) -> Array:
         x, norm, k = state
         return (norm > limit) & (k < maxiter)
 
-    def step(state):
+    def step(state: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
         x, norm, k = state
         length = norm.astype(flat_b.dtype)
         basis = jnp.zeros((len(flat_b), restart + 1), flat_b.dtype).at[:, 0].set(residual(x) / length)
@@ -214,11 +219,11 @@ def _gmres(A, b, x0, tol, atol, maxiter, M, restart, solve_basis):
     return unravel(while_loop(is_going, step, (start, _norm(residual(start)), 0))[0])
 
 
-def _solve_whole_basis(product, basis, right, limit):
+def _solve_whole_basis(product: Callable, basis: ArrayLike, right: ArrayLike, limit: ArrayLike) -> tuple[Array, Array]:
     """The basis [n, steps + 1] of the Krylov space, and the coefficients of the best solution in it, by least squares at the end."""
     steps = len(right) - 1
 
-    def extend(j, state):
+    def extend(j: ArrayLike, state: tuple[ArrayLike, ...]) -> tuple[Array, Array]:
         basis, hessenberg = state
         basis, column = _extended(product, basis, j)
         return basis, hessenberg.at[:, j].set(column)
@@ -227,15 +232,15 @@ def _solve_whole_basis(product, basis, right, limit):
     return basis, equations.lstsq(hessenberg, right)[0]
 
 
-def _solve_growing_basis(product, basis, right, limit):
+def _solve_growing_basis(product: Callable, basis: ArrayLike, right: ArrayLike, limit: ArrayLike) -> tuple[Array, Array]:
     """The same by Givens rotations, which make each column of the matrix triangular and leave the residual's norm in `right`."""
     steps = len(right) - 1
 
-    def is_going(state):
+    def is_going(state: tuple[ArrayLike, ...]) -> Array:
         _, _, _, right, j = state
         return (j < steps) & (abs(right[j]) > limit)
 
-    def extend(state):
+    def extend(state: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
         basis, triangle, rotations, right, j = state
         basis, column = _extended(product, basis, j)
         column = fori_loop(0, j, lambda i, column: _rotated(column, i, *rotations[i]), column)
@@ -253,13 +258,13 @@ def _solve_growing_basis(product, basis, right, limit):
     return basis, solve_triangular(triangle, made)
 
 
-def _rotated(x, i, c, s):
+def _rotated(x: ArrayLike, i: ArrayLike, c: ArrayLike, s: ArrayLike) -> Array:
     """Components i and i + 1 of x, turned so that (c, s) becomes (1, 0)."""
     first, second = x[i], x[i + 1]
     return x.at[i].set(jnp.conj(c) * first + s * second).at[i + 1].set(c * second - s * first)
 
 
-def _extended(product, basis, j):
+def _extended(product: Callable, basis: ArrayLike, j: ArrayLike) -> tuple[Array, Array]:
     """The orthonormal basis with the product of its vector j as the next, and that product's coefficients in the basis."""
     v = product(basis[:, j])
     length = _norm(v)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from laminax._src.numerics.random import keys as random_keys
 from laminax._src.numerics.random import multivariate, selection
 from laminax._src.numerics.scipy.distributions import described
 from laminax._src.numerics.scipy.special import ndtr
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 
 @register_pytree_node_class
@@ -47,7 +51,7 @@ class gaussian_kde:
     covariance: Any
     inv_cov: Any
 
-    def __init__(self, dataset, bw_method: Any = None, weights=None):
+    def __init__(self, dataset: ArrayLike, bw_method: Any = None, weights: ArrayLike | None = None) -> None:
         (dataset,) = ensure_arrays("gaussian_kde", dataset)
         if dtypes.issubdtype(dtypes.dtype(dataset), dtypes.complexfloating) or (
                 weights is not None and dtypes.issubdtype(dtypes.dtype(weights), dtypes.complexfloating)):
@@ -85,11 +89,11 @@ class gaussian_kde:
             raise ValueError(f"gaussian_kde: bw_method must be 'scott', 'silverman', a scalar, or a callable; got {bw_method!r}")
         return bw_method
 
-    def tree_flatten(self):
+    def tree_flatten(self) -> Any:
         return (self.neff, self.dataset, self.weights, self.covariance, self.inv_cov), None
 
     @classmethod
-    def tree_unflatten(cls, aux_data, children):
+    def tree_unflatten(cls, aux_data: Any, children: tuple[ArrayLike, ...]) -> gaussian_kde:
         kde = object.__new__(cls)
         for name, child in zip(("neff", "dataset", "weights", "covariance", "inv_cov"), children):
             kde._set(name, child)
@@ -105,7 +109,7 @@ class gaussian_kde:
         """The number of points."""
         return self.dataset.shape[1]
 
-    def evaluate(self, points):
+    def evaluate(self, points: ArrayLike) -> Array:
         """The density at points.
 
         Args:
@@ -118,7 +122,7 @@ class gaussian_kde:
 
     __call__ = pdf = evaluate
 
-    def logpdf(self, x):
+    def logpdf(self, x: ArrayLike) -> Array:
         """The logarithm of the density at points, as `evaluate` takes them."""
         points = self._points(x)
         root = la.cholesky(self.inv_cov)  # kernels have the distance |root^T difference|
@@ -127,7 +131,7 @@ class gaussian_kde:
         norm = jnp.sum(jnp.log(jnp.diagonal(root))) - self.d / 2 * math.log(2 * math.pi)
         return logsumexp(-jnp.sum(scaled ** 2, axis=0) / 2, axis=1, b=self.weights[None, :]) + norm
 
-    def _points(self, points):
+    def _points(self, points: ArrayLike) -> Array:
         points = jnp.atleast_2d(inexact("gaussian_kde", points))
         if points.shape[0] != self.d:
             if points.shape != (1, self.d):
@@ -135,7 +139,7 @@ class gaussian_kde:
             points = points.T
         return points.astype(jnp.promote_types(points.dtype, self.dataset.dtype))
 
-    def integrate_gaussian(self, mean, cov):
+    def integrate_gaussian(self, mean: ArrayLike, cov: ArrayLike) -> Array:
         """The integral of the density times that of a normal distribution.
 
         Args:
@@ -149,7 +153,7 @@ class gaussian_kde:
             raise ValueError(f"gaussian_kde.integrate_gaussian: cov does not have dimension {self.d}, got {described(cov)}")
         return _overlap(self.covariance + cov, self.dataset - mean[:, None], self.weights)
 
-    def integrate_box_1d(self, low, high):
+    def integrate_box_1d(self, low: int, high: float) -> Array:
         """The probability between two bounds, in one dimension."""
         if self.d != 1:
             raise ValueError(f"gaussian_kde.integrate_box_1d is for one dimension, the dataset has {self.d}")
@@ -159,7 +163,7 @@ class gaussian_kde:
         low, high = ((jnp.asarray(v) - self.dataset[0]) / sigma for v in (low, high))
         return jnp.sum(self.weights * (ndtr(high) - ndtr(low)))
 
-    def integrate_kde(self, other: gaussian_kde):
+    def integrate_kde(self, other: gaussian_kde) -> Array:
         """The integral of the product of this density and another one."""
         if not isinstance(other, gaussian_kde):
             raise TypeError(f"gaussian_kde.integrate_kde: another gaussian_kde is expected, got {other!r}")
@@ -168,7 +172,7 @@ class gaussian_kde:
         difference = (self.dataset[:, :, None] - other.dataset[:, None, :]).reshape(self.d, -1)
         return _overlap(self.covariance + other.covariance, difference, jnp.outer(self.weights, other.weights).ravel())
 
-    def resample(self, key, shape=()):
+    def resample(self, key: ArrayLike, shape: Any = ()) -> Array:
         """Samples of the density.
 
         Args:
@@ -184,16 +188,16 @@ class gaussian_kde:
                                            dtype=self.dataset.dtype)
         return self.dataset[:, indices] + jnp.moveaxis(noise, -1, 0)
 
-    def integrate_box(self, low_bounds, high_bounds, maxpts=None):
+    def integrate_box(self, low_bounds: int, high_bounds: int, maxpts: Any = None) -> None:
         """Not supported: only `integrate_box_1d` is."""
         raise NotImplementedError("gaussian_kde.integrate_box: only 1D box integrations are supported; use integrate_box_1d")
 
-    def set_bandwidth(self, bw_method=None):
+    def set_bandwidth(self, bw_method: int | None = None) -> None:
         """Not supported: estimates do not change."""
         raise NotImplementedError("gaussian_kde.set_bandwidth: an estimate does not change; make another one with bw_method")
 
 
-def _overlap(covariance, difference, weights):
+def _overlap(covariance: Array, difference: Array, weights: Array) -> Array:
     """The weighted sum of the normal density at differences [d, m]."""
     root = la.cholesky(covariance)
     scaled = la.triangular_solve(root, difference, left_side=True, lower=True)

@@ -6,13 +6,16 @@ Source: J. Nocedal and S. Wright, "Numerical Optimization", algorithms 7.4 and 7
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from laminax_ir.ops.loops import fori_loop, while_loop
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.linalg import norms
 from laminax._src.numerics.scipy.bfgs import OptimizeResults, dot, evaluated_scalar, line_search
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 def settings(n: int) -> dict[str, Any]:
@@ -35,7 +38,8 @@ class _State(NamedTuple):
     status: Any
 
 
-def minimize_limited_memory(evaluate: Callable, x0, maxcor, ftol, gtol, maxfun, maxgrad, maxiter, norm, maxls) -> OptimizeResults:
+def minimize_limited_memory(evaluate: Callable, x0: Any, maxcor: int, ftol: float, gtol: Any, maxfun: float, maxgrad: float, maxiter: int,
+                            norm: Any, maxls: Any) -> OptimizeResults:
     """The minimum, searched from x0; `evaluate` gives the function's value and gradient. For the options see `minimize`."""
     f, g = evaluated_scalar(evaluate, x0)
 
@@ -65,13 +69,13 @@ def minimize_limited_memory(evaluate: Callable, x0, maxcor, ftol, gtol, maxfun, 
 
 def _direction(s: _State, maxcor: int) -> Any:
     """The approximate inverse of the Hessian times the negative gradient: newest steps first, then back from the oldest."""
-    def newest_first(i, state):
+    def newest_first(i: ArrayLike, state: tuple[ArrayLike, ...]) -> tuple[Array, Array]:
         direction, weights = state
         k = maxcor - 1 - i
         weight = s.inverse_products[k] * dot(s.moves[k], direction)
         return direction - weight * s.changes[k], weights.at[k].set(weight)
 
-    def oldest_first(k, direction):
+    def oldest_first(k: ArrayLike, direction: ArrayLike) -> Array:
         return direction + s.moves[k] * (weights[k] - s.inverse_products[k] * dot(s.changes[k], direction))
 
     direction, weights = fori_loop(0, maxcor, newest_first, (-s.g, jnp.zeros_like(s.inverse_products)))

@@ -5,7 +5,7 @@ SciPy's parameters `overwrite_*` and `check_finite` have no effect: arrays do no
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops import linalg as la
 from laminax_ir.ops.linalg_primitives import real_dtype
@@ -16,6 +16,10 @@ from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import convert, dtype_of, ensure_arrays, inexact, shape_of
 from laminax._src.numerics.numpy.linalg import determinants, equations, factorizations
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 _TRANSPOSITIONS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
@@ -34,12 +38,12 @@ def _transposition(name: str, trans: Any) -> int:
         raise ValueError(f"{name}: trans must be 0, 1 or 2 ('N', 'T' or 'C'), got {trans!r}") from None
 
 
-def det(a, overwrite_a: bool = False, check_finite: bool = True):
+def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """Determinant of square matrices; see `numpy.linalg.det`."""
     return determinants.det(a)
 
 
-def inv(a, overwrite_a: bool = False, check_finite: bool = True):
+def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """Inverse of square matrices; see `numpy.linalg.inv`."""
     return equations.inv(a)
 
@@ -47,7 +51,7 @@ def inv(a, overwrite_a: bool = False, check_finite: bool = True):
 # --- Cholesky ---
 
 
-def cholesky(a, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True):
+def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Cholesky factor of positive definite matrices: a = U^H U, or a = L L^H.
 
     Args:
@@ -62,18 +66,18 @@ def cholesky(a, lower: bool = False, overwrite_a: bool = False, check_finite: bo
 
 
 @fused(static_argnames=("lower",))
-def _cholesky(a, lower):
+def _cholesky(a: ArrayLike, lower: bool) -> Array:
     a = inexact("cholesky", a)
     factor = la.cholesky(a if lower else la.adjoint(a), symmetrize_input=False)
     return factor if lower else la.adjoint(factor)
 
 
-def cho_factor(a, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
+def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
     """The pair (Cholesky factor, lower) that `cho_solve` takes; see `cholesky`."""
     return cholesky(a, lower=lower), lower
 
 
-def cho_solve(c_and_lower: tuple[Any, bool], b, overwrite_b: bool = False, check_finite: bool = True):
+def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """Solution x of a x = b from the Cholesky factorization of a.
 
     Args:
@@ -89,7 +93,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b, overwrite_b: bool = False, check
 
 
 @fused(static_argnames=("lower",))
-def _cho_solve(c, b, lower):
+def _cho_solve(c: ArrayLike, b: ArrayLike, lower: bool) -> Array:
     c, b = _promoted("cho_solve", c, b)
     _check_right_side("cho_solve", c, b)
     b = la.triangular_solve(c, b, left_side=True, lower=lower, transpose_a=not lower, conjugate_a=not lower)
@@ -106,7 +110,7 @@ def _check_right_side(name: str, a: Any, b: Any) -> None:
 # --- LU ---
 
 
-def lu_factor(a, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """LU factorization with partial pivoting, as `lu_solve` takes it.
 
     Args:
@@ -120,12 +124,12 @@ def lu_factor(a, overwrite_a: bool = False, check_finite: bool = True) -> tuple[
 
 
 @fused
-def _lu_factor(a):
+def _lu_factor(a: ArrayLike) -> tuple[Array, Any]:
     factors, pivots, _ = la.lu(inexact("lu_factor", a))
     return factors, pivots
 
 
-def lu_solve(lu_and_piv: tuple[Any, Any], b, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True):
+def lu_solve(lu_and_piv: tuple[Any, Any], b: ArrayLike, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """Solution x of op(a) x = b from the LU factorization of a.
 
     Args:
@@ -147,7 +151,7 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b, trans: int = 0, overwrite_b: bool =
 
 
 @fused(static_argnames=("trans",))
-def _lu_solve(factors, pivots, b, trans):
+def _lu_solve(factors: ArrayLike, pivots: Any, b: ArrayLike, trans: int) -> Array:
     factors, b = _promoted("lu_solve", factors, b)
     _check_right_side("lu_solve", factors, b)
     is_vector = len(shape_of(b)) == len(shape_of(factors)) - 1
@@ -165,7 +169,7 @@ def _lu_solve(factors, pivots, b, trans):
     return x[..., 0] if is_vector else x
 
 
-def lu(a, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True):
+def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, ...]:
     """LU factorization, a = P L U.
 
     Args:
@@ -180,7 +184,7 @@ def lu(a, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool
 
 
 @fused(static_argnames=("permute_l",))
-def _lu(a, permute_l):
+def _lu(a: ArrayLike, permute_l: bool) -> tuple[Array, ...]:
     factors, _, permutation = la.lu(inexact("lu", a))
     *batch, m, n = shape_of(factors)
     k, dtype = min(m, n), dtype_of(factors)
@@ -194,8 +198,8 @@ def _lu(a, permute_l):
 # --- equations ---
 
 
-def solve(a, b, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False, debug: bool = False,
-          check_finite: bool = True, assume_a: str = "gen"):
+def solve(a: Any, b: ArrayLike, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False, debug: bool = False,
+          check_finite: bool = True, assume_a: str = "gen") -> Any:
     """Solution x of a x = b.
 
     Args:
@@ -219,8 +223,8 @@ def solve(a, b, lower: bool = False, overwrite_a: bool = False, overwrite_b: boo
     return cho_solve(cho_factor(a, lower=lower), b)
 
 
-def solve_triangular(a, b, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False, overwrite_b: bool = False,
-                     debug: Any = None, check_finite: bool = True):
+def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False,
+                     overwrite_b: bool = False, debug: Any = None, check_finite: bool = True) -> Array:
     """Solution x of op(a) x = b for a triangular a.
 
     Args:
@@ -241,7 +245,7 @@ def solve_triangular(a, b, trans: int | str = 0, lower: bool = False, unit_diago
 
 
 @fused(static_argnames=("trans", "lower", "unit_diagonal"))
-def _solve_triangular(a, b, trans, lower, unit_diagonal):
+def _solve_triangular(a: ArrayLike, b: ArrayLike, trans: int, lower: bool, unit_diagonal: bool) -> Array:
     a, b = _promoted("solve_triangular", a, b)
     _check_right_side("solve_triangular", a, b)
     return la.triangular_solve(a, b, left_side=True, lower=lower, transpose_a=trans > 0, conjugate_a=trans == 2,
@@ -251,7 +255,8 @@ def _solve_triangular(a, b, trans, lower, unit_diagonal):
 # --- QR ---
 
 
-def qr(a, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False, check_finite: bool = True):
+def qr(a: ArrayLike, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False,
+       check_finite: bool = True) -> tuple[Array, ...]:
     """QR factorization, a = Q R.
 
     Args:
@@ -271,12 +276,12 @@ def qr(a, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivo
 
 
 @fused(static_argnames=("mode", "pivoting"))
-def _qr(a, mode, pivoting):
+def _qr(a: ArrayLike, mode: str, pivoting: bool) -> tuple[Array, ...]:
     q, *rest = la.qr(inexact("qr", a), full_matrices=mode != "economic", pivoting=pivoting)
     return tuple(rest) if mode == "r" else (q, *rest)
 
 
-def qr_multiply(a, c, mode: str = "right", pivoting: bool = False, conjugate: bool = False, overwrite_a: bool = False,
+def qr_multiply(a: ArrayLike, c: ArrayLike, mode: str = "right", pivoting: bool = False, conjugate: bool = False, overwrite_a: bool = False,
                 overwrite_c: bool = False) -> tuple[Any, ...]:
     """The product of Q, of the economic QR factorization of a, with c; and R.
 
@@ -300,7 +305,7 @@ def qr_multiply(a, c, mode: str = "right", pivoting: bool = False, conjugate: bo
 
 
 @fused(static_argnames=("mode", "conjugate", "pivoting"))
-def _qr_multiply(a, c, mode, conjugate, pivoting):
+def _qr_multiply(a: ArrayLike, c: ArrayLike, mode: str, conjugate: bool, pivoting: bool) -> tuple[Array, ...]:
     a, c = _promoted("qr_multiply", a, c)
     q, *rest = la.qr(a, full_matrices=False, pivoting=pivoting)
     q = jnp.conj(q) if conjugate else q
@@ -317,8 +322,8 @@ def _qr_multiply(a, c, mode, conjugate, pivoting):
 # --- eigenvalues and singular values ---
 
 
-def eigh(a, b=None, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False, overwrite_b: bool = False,
-         turbo: bool = True, eigvals: None = None, type: int = 1, check_finite: bool = True):
+def eigh(a: ArrayLike, b: ArrayLike | None = None, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
+         overwrite_b: bool = False, turbo: bool = True, eigvals: None = None, type: int = 1, check_finite: bool = True) -> Any:
     """Eigenvalues, ascending, and eigenvectors of Hermitian matrices.
 
     Args:
@@ -345,13 +350,13 @@ def eigh(a, b=None, lower: bool = True, eigvals_only: bool = False, overwrite_a:
 
 
 @fused(static_argnames=("lower", "eigvals_only"))
-def _eigh(a, lower, eigvals_only):
+def _eigh(a: ArrayLike, lower: bool, eigvals_only: bool) -> tuple[Array, ...]:
     v, w = la.eigh(inexact("eigh", a), lower=lower, symmetrize_input=False)
     return (w,) if eigvals_only else (w, v)
 
 
-def eigh_tridiagonal(d, e, *, eigvals_only: bool = False, select: str = "a", select_range: tuple[int, int] | None = None,
-                     tol: float | None = None, key: Any = None):
+def eigh_tridiagonal(d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False, select: str = "a",
+                     select_range: tuple[int, int] | None = None, tol: float | None = None, key: Any = None) -> Any:
     """Eigenvalues, ascending, and eigenvectors of real symmetric tridiagonal matrices.
 
     They are computed from the whole matrix, to the precision of its dtype.
@@ -389,7 +394,7 @@ def eigh_tridiagonal(d, e, *, eigvals_only: bool = False, select: str = "a", sel
 
 
 @fused(static_argnames=("first", "last", "eigvals_only"))
-def _eigh_tridiagonal(d, e, first, last, eigvals_only):
+def _eigh_tridiagonal(d: ArrayLike, e: ArrayLike, first: int, last: int, eigvals_only: bool) -> tuple[Array, ...]:
     n = shape_of(d)[-1]
     matrix = jnp.eye(n, dtype=dtype_of(d)) * d[..., None]
     below = jnp.pad(e[..., None] * jnp.eye(n - 1, dtype=dtype_of(d)), [(0, 0)] * (len(shape_of(d)) - 1) + [(1, 0), (0, 1)])
@@ -398,8 +403,8 @@ def _eigh_tridiagonal(d, e, first, last, eigvals_only):
     return (w,) if eigvals_only else (w, v[..., first:last + 1])
 
 
-def svd(a, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, check_finite: bool = True,
-        lapack_driver: str = "gesdd"):
+def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, check_finite: bool = True,
+        lapack_driver: str = "gesdd") -> Any:
     """Singular value decomposition; see `numpy.linalg.svd`, whose three results it returns as a tuple.
 
     Args:
@@ -412,7 +417,7 @@ def svd(a, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: boo
     return tuple(result) if compute_uv else result
 
 
-def schur(a, output: str = "real") -> list[Any]:
+def schur(a: ArrayLike, output: str = "real") -> list[Any]:
     """Schur decomposition, a = Z T Z^H with unitary Z; on CPU only.
 
     Args:
@@ -432,12 +437,12 @@ def schur(a, output: str = "real") -> list[Any]:
 
 
 @fused(static_argnames=("output",))
-def _schur(a, output):
+def _schur(a: ArrayLike, output: str) -> tuple[Array, Array]:
     a = inexact("schur", a)
     return la.schur(convert(a, dtypes.to_complex_dtype(dtype_of(a))) if output == "complex" else a)
 
 
-def hessenberg(a, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True):
+def hessenberg(a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Reduction to upper Hessenberg form, a = Q H Q^H with unitary Q; on CPU only.
 
     Args:
@@ -453,7 +458,7 @@ def hessenberg(a, *, calc_q: bool = False, overwrite_a: bool = False, check_fini
 
 
 @fused(static_argnames=("calc_q",))
-def _hessenberg(a, calc_q):
+def _hessenberg(a: ArrayLike, calc_q: bool) -> tuple[Array, ...]:
     packed, taus = la.hessenberg(inexact("hessenberg", a))
     h = jnp.triu(packed, -1)
     if not calc_q:

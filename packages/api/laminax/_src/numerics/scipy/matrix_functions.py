@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import convert, dtype_of, inexact, shape_of
 from laminax._src.numerics.numpy.linalg import equations, factorizations, norms
 from laminax._src.numerics.scipy.linalg import _promoted
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 # The [m/m] Padé approximant of exp is q(x) / q(-x); it is exact to rounding where the 1-norm is below theta.
 _PADE_7 = (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0)
@@ -51,7 +55,7 @@ def _square_matrix(name: str, a: Any) -> Any:
     return a
 
 
-def expm(A, *, upper_triangular: bool = False, max_squarings: int = 16):
+def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
     """Exponential of square matrices, by scaling, a Padé approximant, and squaring.
 
     Args:
@@ -72,13 +76,13 @@ def expm(A, *, upper_triangular: bool = False, max_squarings: int = 16):
 
 
 @fused(static_argnames=("upper_triangular", "max_squarings"))
-def _expm(A, upper_triangular, max_squarings):
+def _expm(A: ArrayLike, upper_triangular: bool, max_squarings: int) -> Array:
     A = _square("expm", A)
     one = lambda a: _expm_of_matrix(a, upper_triangular, max_squarings)  # noqa: E731
     return jnp.vectorize(one, signature="(n,n)->(n,n)")(A) if A.ndim > 2 else one(A)
 
 
-def _expm_of_matrix(a, upper_triangular, max_squarings):
+def _expm_of_matrix(a: ArrayLike, upper_triangular: bool, max_squarings: int) -> Array:
     is_double = real_dtype(a.dtype) == np.float64
     coefficients, theta = (_PADE_13, _THETA_13) if is_double else (_PADE_7, _THETA_7)
     norm = jnp.max(jnp.sum(jnp.abs(a), axis=0), initial=0)
@@ -91,13 +95,13 @@ def _expm_of_matrix(a, upper_triangular, max_squarings):
     else:
         result = equations.solve(even - odd, even + odd)
 
-    def square(i, r):
+    def square(i: ArrayLike, r: ArrayLike) -> Array:
         return cond(i < squarings, lambda r: _product(r, r), lambda r: r, r)
     result = fori_loop(0, max_squarings, square, result)
     return jnp.where(squarings > max_squarings, jnp.full_like(result, math.nan), result)
 
 
-def _split_polynomial(a, coefficients):
+def _split_polynomial(a: ArrayLike, coefficients: tuple[float, ...]) -> tuple[Array, Array]:
     """The even part of q at a, and the odd one divided by a."""
     square, power = _product(a, a), jnp.eye(len(a), dtype=a.dtype)
     even, odd = coefficients[0] * power, coefficients[1] * power
@@ -107,7 +111,7 @@ def _split_polynomial(a, coefficients):
     return even, odd
 
 
-def expm_frechet(A, E, *, method: str | None = None, compute_expm: bool = True):
+def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: bool = True) -> Any:
     """Derivative of the matrix exponential at A in the direction E.
 
     Args:
@@ -144,7 +148,7 @@ def _complex_schur(a: Any) -> tuple[Any, Any]:
     return tuple(la.schur(convert(a, dtypes.to_complex_dtype(dtype_of(a)))))
 
 
-def rsf2csf(T, Z, check_finite: bool = True) -> tuple[Any, Any]:
+def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
     """A complex Schur decomposition from a real one.
 
     Args:
@@ -165,14 +169,14 @@ def rsf2csf(T, Z, check_finite: bool = True) -> tuple[Any, Any]:
 
 
 @fused
-def _rsf2csf(T, Z):
+def _rsf2csf(T: ArrayLike, Z: ArrayLike) -> tuple[Array, Array]:
     T, Z = (_square_matrix("rsf2csf", x) for x in _promoted("rsf2csf", T, Z))
     if T.shape != Z.shape:
         raise ValueError(f"rsf2csf: T and Z must have one shape, got {get_aval(T).str_short()} and {get_aval(Z).str_short()}")
     n, dtype = T.shape[0], dtypes.to_complex_dtype(T.dtype)
     eps = np.finfo(T.dtype).eps
 
-    def step(i, matrices):
+    def step(i: ArrayLike, matrices: tuple[ArrayLike, ...]) -> tuple[Array, Array]:
         """The block of rows m - 1 and m, from the last one up."""
         T, Z = matrices
         m = n - 1 - i
@@ -194,7 +198,7 @@ def _rsf2csf(T, Z):
     return fori_loop(0, n - 1, step, matrices) if n > 1 else matrices
 
 
-def sqrtm(A, blocksize: int = 1):
+def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     """Principal square root of a matrix; on CPU only.
 
     Args:
@@ -216,23 +220,23 @@ def sqrtm(A, blocksize: int = 1):
 
 
 @fused
-def _sqrtm(A):
+def _sqrtm(A: ArrayLike) -> Array:
     triangular, vectors = _complex_schur(_square_matrix("sqrtm", A))
     root = jnp.diag(jnp.sqrt(jnp.diagonal(triangular)))
 
-    def element(i, j, root):
+    def element(i: ArrayLike, j: ArrayLike, root: ArrayLike) -> Array:
         """Row i of the products below the diagonals is known: what is not computed yet is still 0."""
         rest = triangular[i, j] - _product(root[i, :], root[:, j])
         total = root[i, i] + root[j, j]
         return root.at[i, j].set(jnp.where(total == 0, 0, rest / jnp.where(total == 0, 1, total)))
 
-    def column(j, root):
+    def column(j: ArrayLike, root: ArrayLike) -> Array:
         return fori_loop(0, j, lambda k, root: element(j - 1 - k, j, root), root)
     root = fori_loop(0, len(root), column, root)
     return _product(vectors, root, la.adjoint(vectors))
 
 
-def funm(A, func: Callable, disp: bool = True):
+def funm(A: ArrayLike, func: Callable, disp: bool = True) -> Any:
     """A function of a matrix, by Parlett's recurrence on its Schur decomposition; on CPU only.
 
     Args:
@@ -252,13 +256,13 @@ def funm(A, func: Callable, disp: bool = True):
 
 
 @fused(static_argnames=("func",))
-def _funm(A, func):
+def _funm(A: ArrayLike, func: Callable) -> tuple[Array, Array]:
     triangular, vectors = _complex_schur(_square_matrix("funm", A))
     n = len(triangular)
     values = jnp.diag(func(jnp.diagonal(triangular)))
     indices, real = jnp.arange(n), real_dtype(triangular.dtype)
 
-    def element(i, j, state):
+    def element(i: ArrayLike, j: ArrayLike, state: tuple[ArrayLike, ...]) -> tuple[Array, Array]:
         values, least = state
         between = (indices > i) & (indices < j)
         s = triangular[i, j] * (values[j, j] - values[i, i])
@@ -267,7 +271,7 @@ def _funm(A, func):
         value = jnp.where(distance == 0, s, s / jnp.where(distance == 0, 1, distance))
         return values.at[i, j].set(value), jnp.minimum(least, jnp.abs(distance))
 
-    def diagonal(p, state):
+    def diagonal(p: ArrayLike, state: tuple[ArrayLike, ...]) -> tuple[Array, Array]:
         return fori_loop(0, n - p, lambda i, state: element(i, i + p, state), state)
     values, least = fori_loop(1, n, diagonal, (values, jnp.max(jnp.abs(triangular), initial=0)))
     result = _product(vectors, values, la.adjoint(vectors))
@@ -277,7 +281,7 @@ def _funm(A, func):
     return result, jnp.where(jnp.all(jnp.isfinite(values)), error, math.inf).astype(real)
 
 
-def solve_sylvester(A, B, C, *, method: str = "schur", tol: float = 1e-8):
+def solve_sylvester(A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "schur", tol: float = 1e-8) -> Array:
     """Solution X of Sylvester's equation A X + X B = C; on CPU only.
 
     Args:
@@ -299,7 +303,7 @@ def solve_sylvester(A, B, C, *, method: str = "schur", tol: float = 1e-8):
 
 
 @fused(static_argnames=("method", "tol"))
-def _solve_sylvester(A, B, C, method, tol):
+def _solve_sylvester(A: ArrayLike, B: ArrayLike, C: ArrayLike, method: str, tol: float) -> Array:
     A, B, C = _promoted("solve_sylvester", A, B, C)
     A, B = _square_matrix("solve_sylvester", A), _square_matrix("solve_sylvester", B)
     if shape_of(C) != (len(A), len(B)):
@@ -312,18 +316,18 @@ def _solve_sylvester(A, B, C, method, tol):
     return jnp.where(jnp.any(jnp.abs(sums) < tol), jnp.full_like(result, math.nan), result)
 
 
-def _sylvester_by_schur(A, B, C):
+def _sylvester_by_schur(A: ArrayLike, B: ArrayLike, C: ArrayLike) -> tuple[Array, Array]:
     (R, U), (S, V) = _complex_schur(A), _complex_schur(B)
     F = _product(la.adjoint(U), convert(C, R.dtype), V)
 
-    def column(k, Y):
+    def column(k: ArrayLike, Y: ArrayLike) -> Array:
         right = F[:, k] - _product(Y, S[:, k])  # the columns of Y from k on are 0
         return Y.at[:, k].set(la.triangular_solve(R + S[k, k] * jnp.eye(len(R), dtype=R.dtype), right, left_side=True))
     Y = fori_loop(0, len(S), column, jnp.zeros_like(F))
     return _product(U, Y, la.adjoint(V)), jnp.diagonal(R)[:, None] + jnp.diagonal(S)[None]
 
 
-def _sylvester_by_eigenvectors(A, B, C):
+def _sylvester_by_eigenvectors(A: ArrayLike, B: ArrayLike, C: ArrayLike) -> tuple[Array, Array]:
     (a, U), (b, V) = factorizations.eig(A), factorizations.eig(B)
     sums = a[:, None] + b
     return _product(U, equations.solve(U, _product(convert(C, U.dtype), V)) / sums, equations.inv(V)), sums
@@ -332,7 +336,7 @@ def _sylvester_by_eigenvectors(A, B, C):
 # --- polar decomposition ---
 
 
-def polar(a, side: str = "right", *, method: str = "qdwh", eps: float | None = None, max_iterations: int | None = None) \
+def polar(a: ArrayLike, side: str = "right", *, method: str = "qdwh", eps: float | None = None, max_iterations: int | None = None) \
         -> tuple[Any, Any]:
     """Polar decomposition, a = U P or a = P U, with orthonormal U and positive semidefinite P.
 
@@ -363,7 +367,7 @@ def polar(a, side: str = "right", *, method: str = "qdwh", eps: float | None = N
 
 
 @fused(static_argnames=("side", "method", "eps", "max_iterations"))
-def _polar(a, side, method, eps, max_iterations):
+def _polar(a: ArrayLike, side: str, method: str, eps: Any, max_iterations: int) -> tuple[Array, Array]:
     a = jnp.asarray(inexact("polar", a))
     if a.ndim != 2:
         raise ValueError(f"polar: a must be a matrix, got {get_aval(a).str_short()}")
@@ -381,7 +385,7 @@ def _polar(a, side, method, eps, max_iterations):
     return u, la.symmetrize(_product(la.adjoint(u), a) if side == "right" else _product(a, la.adjoint(u)))
 
 
-def _orthonormal_factor(a, eps, max_iterations):
+def _orthonormal_factor(a: ArrayLike, eps: Any, max_iterations: int) -> Array:
     """Halley's iteration with weights chosen by a lower bound of the singular values, which tends to 1 with them."""
     n, real = a.shape[1], real_dtype(a.dtype)
     if not a.size:
@@ -392,11 +396,11 @@ def _orthonormal_factor(a, eps, max_iterations):
     x = a / jnp.where(norm == 0, 1, norm).astype(a.dtype)
     eye = jnp.eye(n, dtype=a.dtype)
 
-    def is_going(state):
+    def is_going(state: tuple[ArrayLike, ...]) -> Array:
         _, bound, change, count = state
         return (count < max_iterations) & ((jnp.abs(1 - bound) > tolerance) | (change > tolerance ** (1 / 3)))
 
-    def step(state):
+    def step(state: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
         x, bound, _, count = state
         square = bound * bound
         d = jnp.cbrt(4 * (1 - square) / (square * square))
@@ -413,7 +417,7 @@ def _orthonormal_factor(a, eps, max_iterations):
     return result
 
 
-def _halley_step(x, p, q, r, eye):
+def _halley_step(x: ArrayLike, p: ArrayLike, q: ArrayLike, r: ArrayLike, eye: ArrayLike) -> Array:
     """q/r x + (p - q/r) x (I + r x^H x)^-1, by QR of [sqrt(r) x; I], which stays accurate for large r."""
     p, q, r = (jnp.asarray(v, x.dtype) for v in (p, q, r))
     factor, _ = la.qr(jnp.concatenate([jnp.sqrt(r) * x, eye]), full_matrices=False)

@@ -18,7 +18,7 @@ _LIMITED_MEMORY = "l-bfgs-experimental-do-not-rely-on-this"
 
 
 
-def minimize(fun: Callable, x0, args: tuple = (), *, method: str, tol: float | None = None, options: Mapping[str, Any] | None = None) \
+def minimize(fun: Callable, x0: Any, args: tuple = (), *, method: str, tol: float | None = None, options: Mapping[str, Any] | None = None) \
         -> OptimizeResults:
     """A local minimum of a function of a vector.
 

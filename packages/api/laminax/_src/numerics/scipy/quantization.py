@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
@@ -12,8 +12,11 @@ from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import convert, ensure_arrays
 from laminax._src.numerics.numpy.linalg import norms
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
-def vq(obs, code_book, check_finite: bool = True) -> tuple[Any, Any]:
+
+def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Any, Any]:
     """The nearest code of each observation.
 
     Args:
@@ -31,7 +34,7 @@ def vq(obs, code_book, check_finite: bool = True) -> tuple[Any, Any]:
 
 
 @fused
-def _vq(obs, code_book):
+def _vq(obs: ArrayLike, code_book: ArrayLike) -> tuple[Array, Array]:
     obs, code_book = ensure_arrays("vq", obs, code_book)
     dtype = dtypes.to_inexact_dtype(dtypes.result_type(obs, code_book))
     obs, code_book = (jnp.asarray(convert(x, dtype)) for x in (obs, code_book))

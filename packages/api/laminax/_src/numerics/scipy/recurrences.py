@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +19,12 @@ from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import concrete_numpy, ensure_arrays, inexact, promote_inexact
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
-def bessel_jn(z, *, v: int, n_iter: int = 50):
+
+def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     """Bessel functions of the first kind of the orders 0 to v.
 
     Args:
@@ -43,14 +48,14 @@ def bessel_jn(z, *, v: int, n_iter: int = 50):
 
 
 @fused(static_argnames=("v", "n_iter"))
-def _bessel_jn(z, v, n_iter):
+def _bessel_jn(z: ArrayLike, v: int, n_iter: int) -> Array:
     z = jnp.asarray(inexact("bessel_jn", z))
     if dtypes.issubdtype(z.dtype, dtypes.complexfloating):
         raise TypeError(f"bessel_jn: z must be real, got {get_aval(z).str_short()}")
     x = jnp.where(z == 0, jnp.ones_like(z), z)
     limit = math.sqrt(float(dtypes.finfo(z.dtype).max)) / 1e6
 
-    def down(i, state):
+    def down(i: ArrayLike, state: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
         """From orders k + 1 and k to k - 1; all are scaled down before they overflow."""
         following, current, total, kept = state
         k = n_iter - i
@@ -74,7 +79,7 @@ _TERMS = 500
 
 
 @fused
-def hyp1f1(a, b, x):
+def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """Confluent hypergeometric function 1F1(a; b; x), elementwise; real arguments, b no integer below 1.
 
     By its power series, for negative x by Kummer's transformation, with 500 terms: for |x| up to about 300, and a and b that
@@ -84,7 +89,7 @@ def hyp1f1(a, b, x):
     is_negative = x < 0
     top, size = jnp.where(is_negative, b - a, a), jnp.abs(x)
 
-    def add(k, state):
+    def add(k: ArrayLike, state: tuple[ArrayLike, ...]) -> tuple[Array, Array]:
         total, term = state
         k = jnp.asarray(k, dtype=x.dtype)
         term = term * (top + k - 1) / (b + k - 1) * size / k
@@ -93,7 +98,7 @@ def hyp1f1(a, b, x):
     return jnp.where(is_negative, jnp.exp(x) * total, total)
 
 
-def zeta(x, q=None):
+def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Any:
     """Hurwitz zeta function, the sum of (n + q)**-x over n >= 0, elementwise; differentiable in both.
 
     Args:
@@ -109,17 +114,17 @@ def zeta(x, q=None):
 
 
 @fused
-def _zeta(x, q):
+def _zeta(x: ArrayLike, q: ArrayLike) -> Array:
     return _hurwitz(*promote_inexact("zeta", x, q))
 
 
 @custom_jvp
-def _hurwitz(x, q):
+def _hurwitz(x: Any, q: Any) -> Any:
     return lax_zeta(x, q)
 
 
 @_hurwitz.defjvp
-def _hurwitz_jvp(primals, tangents):
+def _hurwitz_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Array]:
     return _hurwitz(*primals), jvp(_hurwitz_by_sum, primals, tangents)[1]
 
 
@@ -127,7 +132,7 @@ _SUMMED = 16  # terms before Euler's and Maclaurin's formula takes the rest
 _EULER_MACLAURIN = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600)  # B_2j / (2j)!
 
 
-def _hurwitz_by_sum(x, q):
+def _hurwitz_by_sum(x: ArrayLike, q: ArrayLike) -> Array:
     """The zeta function in operations that can be differentiated, also in x; to double precision for positive q.
 
     Source: F. Olver et al., "NIST Handbook of Mathematical Functions" (2010), formula 25.11.28.
@@ -143,7 +148,7 @@ def _hurwitz_by_sum(x, q):
     return total
 
 
-def sph_harm_y(n, m, theta, phi, diff_n: int | None = None, n_max: int | None = None):
+def sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, diff_n: int | None = None, n_max: int | None = None) -> Any:
     """Spherical harmonics of degree n and order m, elementwise.
 
     Args:
@@ -175,7 +180,7 @@ def sph_harm_y(n, m, theta, phi, diff_n: int | None = None, n_max: int | None = 
 
 
 @fused(static_argnames=("n_max",))
-def _sph_harm_y(n, m, theta, phi, n_max):
+def _sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, n_max: int) -> Array:
     theta, phi = promote_inexact("sph_harm_y", theta, phi)
     n, m, theta, phi = jnp.broadcast_arrays(n, m, theta, phi)
     n = jnp.minimum(n, n_max)

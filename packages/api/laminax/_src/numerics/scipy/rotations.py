@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import inexact, strong
 from laminax._src.numerics.numpy.linalg import factorizations, norms
 from laminax._src.numerics.random import samplers
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 
 def _vectors(name: str, x: Any, size: int) -> Any:
@@ -50,13 +54,13 @@ class Rotation:
     # --- other forms ---
 
     @classmethod
-    def from_quat(cls, quat):
+    def from_quat(cls, quat: Any) -> Rotation:
         """Of quaternions of any length but 0, [4] or [n, 4]."""
         quat = _vectors("from_quat", quat, 4)
         return cls(quat / norms.norm(quat, axis=-1, keepdims=True))
 
     @classmethod
-    def from_matrix(cls, matrix):
+    def from_matrix(cls, matrix: ArrayLike) -> Rotation:
         """Of orthogonal matrices of determinant 1, [3, 3] or [n, 3, 3]."""
         m = jnp.asarray(inexact("from_matrix", matrix))
         if m.ndim not in (2, 3) or m.shape[-2:] != (3, 3):
@@ -69,7 +73,7 @@ class Rotation:
         return cls.from_quat(jnp.take_along_axis(products, best[..., None, None], axis=-2)[..., 0, :])
 
     @classmethod
-    def from_rotvec(cls, rotvec, degrees: bool = False):
+    def from_rotvec(cls, rotvec: Any, degrees: bool = False) -> Rotation:
         """Of axes times angles, [3] or [n, 3]."""
         rotvec = _vectors("from_rotvec", rotvec, 3)
         rotvec = jnp.deg2rad(rotvec) if degrees else rotvec
@@ -77,14 +81,14 @@ class Rotation:
         return cls(jnp.concatenate([rotvec * _sinc(half) / 2, jnp.cos(half)], axis=-1))
 
     @classmethod
-    def from_mrp(cls, mrp):
+    def from_mrp(cls, mrp: ArrayLike) -> Rotation:
         """Of modified Rodrigues parameters, axes times tan(angle / 4), [3] or [n, 3]."""
         mrp = _vectors("from_mrp", mrp, 3)
         square = jnp.sum(mrp * mrp, axis=-1, keepdims=True)
         return cls(jnp.concatenate([2 * mrp, 1 - square], axis=-1) / (1 + square))
 
     @classmethod
-    def from_euler(cls, seq: str, angles, degrees: bool = False):
+    def from_euler(cls, seq: str, angles: Any, degrees: bool = False) -> Any:
         """Of angles about axes, one after the other.
 
         Args:
@@ -108,22 +112,22 @@ class Rotation:
         return result
 
     @classmethod
-    def identity(cls, num: int | None = None, dtype: Any = float):
+    def identity(cls, num: int | None = None, dtype: Any = float) -> Rotation:
         """The rotation that leaves everything in place, or `num` of them."""
         quat = jnp.array([0, 0, 0, 1], dtype=dtypes.check_user_dtype_supported(dtype, "Rotation.identity"))
         return cls(quat if num is None else jnp.tile(quat, (num, 1)))
 
     @classmethod
-    def random(cls, random_key, num: int | None = None):
+    def random(cls, random_key: ArrayLike, num: int | None = None) -> Rotation:
         """A rotation drawn uniformly, or `num` of them."""
         return cls.from_quat(samplers.normal(random_key, (4,) if num is None else (num, 4)))
 
     @classmethod
-    def concatenate(cls, rotations: Sequence[Rotation]):
+    def concatenate(cls, rotations: Sequence[Rotation]) -> Any:
         """All of several rotations, one after the other."""
         return cls(jnp.concatenate([jnp.atleast_2d(r.quat) for r in rotations]))
 
-    def as_quat(self, canonical: bool = False, scalar_first: bool = False):
+    def as_quat(self, canonical: bool = False, scalar_first: bool = False) -> Array:
         """Quaternions; of the two of a rotation, the canonical one has a positive scalar (or first nonzero part)."""
         quat = self.quat
         if canonical:
@@ -132,7 +136,7 @@ class Rotation:
             quat = jnp.where(turned[..., None], -quat, quat)
         return jnp.roll(quat, 1, axis=-1) if scalar_first else quat
 
-    def as_matrix(self):
+    def as_matrix(self) -> Array:
         """Matrices, [3, 3] or [n, 3, 3]."""
         x, y, z, w = (self.quat[..., i] for i in range(4))
         rows = ((x * x - y * y - z * z + w * w, 2 * (x * y - z * w), 2 * (x * z + y * w)),
@@ -140,7 +144,7 @@ class Rotation:
                 (2 * (x * z - y * w), 2 * (y * z + x * w), -x * x - y * y + z * z + w * w))
         return jnp.stack([jnp.stack(row, -1) for row in rows], -2)
 
-    def as_rotvec(self, degrees: bool = False):
+    def as_rotvec(self, degrees: bool = False) -> Array:
         """Axes times angles, which are at most pi."""
         quat = self.as_quat(canonical=True)
         length, w = _norm(quat[..., :3]), quat[..., 3:]
@@ -148,12 +152,12 @@ class Rotation:
         vector = quat[..., :3] * 2 / _sinc(half)  # the length is sin(half)
         return jnp.rad2deg(vector) if degrees else vector
 
-    def as_mrp(self):
+    def as_mrp(self) -> Array:
         """Modified Rodrigues parameters, axes times tan(angle / 4)."""
         w = self.quat[..., 3:]
         return self.quat[..., :3] * jnp.where(w < 0, -1, 1) / (1 + jnp.abs(w))
 
-    def as_euler(self, seq: str, degrees: bool = False):
+    def as_euler(self, seq: str, degrees: bool = False) -> Array:
         """Angles about three axes, [3] or [n, 3]; see `from_euler`. Where they are not unique, the third is 0.
 
         Source: E. Bernardes and S. Viollet, "Quaternion to Euler Angles Conversion", PLoS ONE 17 (2022).
@@ -196,7 +200,7 @@ class Rotation:
             raise TypeError("Single rotation has no len().")
         return self.quat.shape[0]
 
-    def __getitem__(self, indexer) -> Rotation:
+    def __getitem__(self, indexer: Any) -> Rotation:
         if self.single:
             raise TypeError("Single rotation is not subscriptable.")
         return Rotation(self.quat[indexer])
@@ -210,7 +214,7 @@ class Rotation:
         scalar = p[..., 3:] * q[..., 3:] - jnp.sum(p[..., :3] * q[..., :3], axis=-1, keepdims=True)
         return Rotation.from_quat(jnp.concatenate([vector, scalar], axis=-1))
 
-    def apply(self, vectors, inverse: bool = False):
+    def apply(self, vectors: ArrayLike, inverse: bool = False) -> Any:
         """The rotated vectors, [3] or [n, 3]; turned back with `inverse`."""
         vectors = _vectors("apply", vectors, 3)
         matrix = self.as_matrix()
@@ -220,11 +224,11 @@ class Rotation:
         """The rotations back."""
         return Rotation(jnp.concatenate([-self.quat[..., :3], self.quat[..., 3:]], axis=-1))
 
-    def magnitude(self):
+    def magnitude(self) -> Array:
         """The angles, from 0 to pi."""
         return 2 * jnp.arctan2(_norm(self.quat[..., :3])[..., 0], jnp.abs(self.quat[..., 3]))
 
-    def mean(self, weights=None) -> Rotation:
+    def mean(self, weights: ArrayLike | None = None) -> Rotation:
         """The rotation nearest to all, by the squares of the distances of their matrices; weights [n] are equal by default."""
         quat = jnp.atleast_2d(self.quat)
         weighted = quat if weights is None else jnp.asarray(weights)[:, None] * quat
@@ -250,7 +254,7 @@ class Slerp:
     rotvecs: Any
 
     @classmethod
-    def init(cls, times, rotations: Rotation) -> Slerp:
+    def init(cls, times: ArrayLike, rotations: Rotation) -> Slerp:
         """The interpolation of rotations at given times, ascending.
 
         Args:
@@ -265,7 +269,7 @@ class Slerp:
                              f"{get_aval(times).str_short()} and quaternions {get_aval(rotations.quat).str_short()}")
         return cls(times, jnp.diff(times), rotations, (rotations[:-1].inv() * rotations[1:]).as_rotvec())
 
-    def __call__(self, times) -> Rotation:
+    def __call__(self, times: Any) -> Rotation:
         """The rotations at times, a scalar or [n], between the first and the last."""
         times = jnp.asarray(times)
         i = jnp.clip(jnp.searchsorted(self.times, times, side="right") - 1, 0, len(self.timedelta) - 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
@@ -29,11 +29,15 @@ from laminax._src.numerics.numpy.arguments import (
     strong,
 )
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 # --- functions that are one operation ---
 
 
 def _function(name: str, operation: Callable, doc: str) -> Callable:
-    def fun(x):
+    def fun(x: ArrayLike) -> Any:
         return operation(inexact(name, x))
     fun.__name__ = fun.__qualname__ = name
     fun.__doc__ = doc + ", elementwise.\n\n    Args:\n      x: a real array or scalar.\n\n    Returns:\n      A float array of x's shape."
@@ -52,21 +56,21 @@ i1e = _function("i1e", special.bessel_i1e, "Modified Bessel function of order 1,
 
 
 @fused
-def i0(x):
+def i0(x: ArrayLike) -> Array:
     """Modified Bessel function of order 0, elementwise."""
     x = inexact("i0", x)
     return jnp.exp(jnp.abs(x)) * special.bessel_i0e(x)
 
 
 @fused
-def i1(x):
+def i1(x: ArrayLike) -> Array:
     """Modified Bessel function of order 1, elementwise."""
     x = inexact("i1", x)
     return jnp.exp(jnp.abs(x)) * special.bessel_i1e(x)
 
 
 @fused
-def logit(x):
+def logit(x: ArrayLike) -> Array:
     """Inverse of `expit`, log(x / (1 - x)), elementwise; NaN outside [0, 1]."""
     x = inexact("logit", x)
     return jnp.log(x / (1 - x))
@@ -76,7 +80,7 @@ def logit(x):
 
 
 @fused
-def gammasgn(x):
+def gammasgn(x: Any) -> Any:
     """Sign of the gamma function, elementwise: NaN at negative integers, that of the zero at zeros."""
     x = strong(inexact("gammasgn", x))
     floor = jnp.floor(x)
@@ -87,13 +91,13 @@ def gammasgn(x):
 
 
 @fused
-def gamma(x):
+def gamma(x: ArrayLike) -> Array:
     """Gamma function, elementwise; NaN at negative integers, infinite at 0."""
     x = strong(inexact("gamma", x))
     return gammasgn(x) * jnp.exp(special.lgamma(x))
 
 
-def factorial(n, exact: bool = False):
+def factorial(n: ArrayLike, exact: bool = False) -> Any:
     """Factorial, the gamma function of n + 1, elementwise and in floating point; 0 for negative n.
 
     Args:
@@ -109,13 +113,13 @@ def factorial(n, exact: bool = False):
 
 
 @fused
-def _factorial(n):
+def _factorial(n: ArrayLike) -> Array:
     n = inexact("factorial", n)
     return jnp.where(n < 0, jnp.zeros_like(n), jnp.exp(special.lgamma(n + 1)))
 
 
 @fused
-def betaln(a, b):
+def betaln(a: Any, b: Any) -> Any:
     """Logarithm of the absolute value of the beta function, elementwise, with little cancellation for large arguments."""
     a, b = promote_inexact("betaln", a, b)
     a, b = jnp.minimum(a, b), jnp.maximum(a, b)
@@ -128,7 +132,7 @@ def betaln(a, b):
     return special.lgamma(a) + jnp.where(is_far, far, special.lgamma(b) - special.lgamma(a + b))
 
 
-def _stirling_rest(x):
+def _stirling_rest(x: Any) -> Any:
     """gammaln(x) - ((x - 1/2) log x - x + log(2 pi) / 2), by its asymptotic series; for x >= 8 to double precision."""
     z = 1 / x
     w = z * z
@@ -136,32 +140,32 @@ def _stirling_rest(x):
 
 
 @fused
-def beta(a, b):
+def beta(a: ArrayLike, b: ArrayLike) -> Array:
     """Beta function, gamma(a) gamma(b) / gamma(a + b), elementwise."""
     a, b = promote_inexact("beta", a, b)
     return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * jnp.exp(betaln(a, b))
 
 
 @fused
-def betainc(a, b, x):
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """Regularised incomplete beta function, elementwise: a and b positive, x in [0, 1]. Derivatives in x only."""
     a, b, x = promote_inexact("betainc", a, b, x)
     return special.betainc(a, b, x)
 
 
 @fused
-def gammainc(a, x):
+def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
     """Regularised lower incomplete gamma function, elementwise: a positive, x not negative."""
     return special.igamma(*promote_inexact("gammainc", a, x))
 
 
 @fused
-def gammaincc(a, x):
+def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
     """Regularised upper incomplete gamma function, 1 - gammainc(a, x), accurate where that is small."""
     return special.igammac(*promote_inexact("gammaincc", a, x))
 
 
-def multigammaln(a, d: int):
+def multigammaln(a: ArrayLike, d: int) -> Array:
     """Logarithm of the multivariate gamma function of dimension d, elementwise.
 
     Args:
@@ -179,14 +183,14 @@ def multigammaln(a, d: int):
 
 
 @fused(static_argnames=("d",))
-def _multigammaln(a, d):
+def _multigammaln(a: ArrayLike, d: int) -> Array:
     a = jnp.asarray(inexact("multigammaln", a))
     terms = special.lgamma(a[..., None] - np.arange(d).astype(dtype_of(a)) / 2)
     return jnp.sum(terms, axis=-1) + d * (d - 1) / 4 * math.log(math.pi)
 
 
 @fused
-def polygamma(n, x):
+def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
     """The n-th derivative of `digamma`, elementwise.
 
     Args:
@@ -206,65 +210,65 @@ def polygamma(n, x):
 
 
 @fused
-def xlogy(x, y):
+def xlogy(x: Any, y: ArrayLike) -> Array:
     """x log(y), elementwise, and 0 where x is 0 and y no NaN."""
     return _xlogy(*promote_inexact("xlogy", x, y))
 
 
 @custom_jvp
-def _xlogy(x, y):
+def _xlogy(x: Any, y: Any) -> Any:
     return _zero_times(x, y, jnp.log)
 
 
 @_xlogy.defjvp
-def _xlogy_jvp(primals, tangents):
+def _xlogy_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Array]:
     (x, y), (x_dot, y_dot) = primals, tangents
     return _xlogy(x, y), x_dot * jnp.log(y) + y_dot * (x / y)
 
 
 @fused
-def xlog1py(x, y):
+def xlog1py(x: Any, y: ArrayLike) -> Array:
     """x log(1 + y), elementwise, and 0 where x is 0 and y no NaN."""
     return _xlog1py(*promote_inexact("xlog1py", x, y))
 
 
 @custom_jvp
-def _xlog1py(x, y):
+def _xlog1py(x: Any, y: Any) -> Any:
     return _zero_times(x, y, jnp.log1p)
 
 
 @_xlog1py.defjvp
-def _xlog1py_jvp(primals, tangents):
+def _xlog1py_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Array]:
     (x, y), (x_dot, y_dot) = primals, tangents
     return _xlog1py(x, y), x_dot * jnp.log1p(y) + y_dot * (x / (1 + y))
 
 
-def _zero_times(x, y, function):
+def _zero_times(x: Any, y: Any, function: Callable) -> Any:
     is_zero = (x == 0) & (y == y)
     product = x * function(y)
     return jnp.where(is_zero, jnp.zeros_like(product), product)
 
 
 @fused
-def entr(x):
+def entr(x: ArrayLike) -> Array:
     """-x log(x), elementwise; 0 at 0 and -inf below."""
     return _entr(inexact("entr", x))
 
 
 @custom_jvp
-def _entr(x):
+def _entr(x: Any) -> Any:
     return jnp.where(x < 0, jnp.full_like(x, -math.inf), -_xlogy(x, x))
 
 
 @_entr.defjvp
-def _entr_jvp(primals, tangents):
+def _entr_jvp(primals: tuple[Any, ...], tangents: tuple[ArrayLike, ...]) -> tuple[Any, Array]:
     """Its slope is infinite at 0: as a derivative of xlogy in both arguments it would be inf + 0/0."""
     (x,), (x_dot,) = primals, tangents
     return _entr(x), x_dot * (-1 - jnp.log(x))
 
 
 @fused
-def rel_entr(p, q):
+def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     """p log(p / q) for positive p and q, elementwise; 0 where p is 0 and q is not negative, else inf."""
     p, q = jnp.broadcast_arrays(*promote_inexact("rel_entr", p, q))
     is_positive = (p > 0) & (q > 0)
@@ -276,19 +280,19 @@ def rel_entr(p, q):
 
 
 @fused
-def kl_div(p, q):
+def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
     """p log(p / q) - p + q, elementwise; inf where p or q is negative or q alone is 0."""
     p, q = promote_inexact("kl_div", p, q)
     return rel_entr(p, q) - p + q
 
 
-def softmax(x, /, *, axis: int | tuple[int, ...] | None = None):
+def softmax(x: ArrayLike, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
     """exp(x) / sum(exp(x)) along axes, by default all; see `nn.softmax`."""
     from laminax._src.numerics.nn import normalization
     return normalization.softmax(x, axis=axis)
 
 
-def log_softmax(x, /, *, axis: int | tuple[int, ...] | None = None):
+def log_softmax(x: ArrayLike, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
     """Logarithm of `softmax`, without overflow; see `nn.log_softmax`."""
     from laminax._src.numerics.nn import normalization
     return normalization.log_softmax(x, axis=axis)
@@ -305,7 +309,7 @@ def _checked_float(name: str, x: Any) -> Any:
 
 
 @fused
-def ndtr(x):
+def ndtr(x: ArrayLike) -> Array:
     """Distribution function of the standard normal distribution, elementwise, accurate in the lower tail.
 
     Raises:
@@ -315,7 +319,7 @@ def ndtr(x):
 
 
 @fused
-def erfcinv(y):
+def erfcinv(y: Any) -> Any:
     """Inverse of the complementary error function, elementwise, for y from 0 to 2; infinite at the ends, NaN outside.
 
     It keeps its digits where y is small, and `erfinv(1 - y)` has none.
@@ -326,12 +330,12 @@ def erfcinv(y):
     return -math.sqrt(0.5) * _ndtri(0.5 * _checked_float("erfcinv", y))  # erfc(x) = 2 ndtr(-sqrt(2) x)
 
 
-def _ndtr(x):
+def _ndtr(x: ArrayLike) -> Array:
     return 0.5 * special.erfc(x * -math.sqrt(0.5))
 
 
 @fused
-def ndtri(p):
+def ndtri(p: ArrayLike) -> Array:
     """Inverse of `ndtr`, the quantiles of the standard normal distribution, elementwise; NaN outside [0, 1].
 
     Raises:
@@ -341,7 +345,7 @@ def ndtri(p):
 
 
 @custom_jvp
-def _ndtri(p):
+def _ndtri(p: ArrayLike) -> Array:
     """By the error function's inverse; one of Newton's steps on log_ndtr repairs the lower tail, where 2 p - 1 rounds to -1."""
     is_lower = p < 0.5
     tail = jnp.where(is_lower, p, 1 - p)
@@ -361,13 +365,13 @@ def _ndtri(p):
 
 
 @_ndtri.defjvp
-def _ndtri_jvp(primals, tangents):
+def _ndtri_jvp(primals: tuple[ArrayLike, ...], tangents: tuple[ArrayLike, ...]) -> tuple[Array, Array]:
     (p,), (p_dot,) = primals, tangents
     x = _ndtri(p)
     return x, p_dot * math.sqrt(2 * math.pi) * jnp.exp(0.5 * x * x)
 
 
-def log_ndtr(x, series_order: int = 3):
+def log_ndtr(x: ArrayLike, series_order: int = 3) -> Any:
     """Logarithm of `ndtr`, elementwise, accurate in both tails.
 
     Args:
@@ -385,16 +389,16 @@ def log_ndtr(x, series_order: int = 3):
 
 
 @fused(static_argnames=("series_order",))
-def _fused_log_ndtr(x, series_order):
+def _fused_log_ndtr(x: ArrayLike, series_order: int) -> Array:
     return _log_ndtr(strong(_checked_float("log_ndtr", x)), series_order)
 
 
-def _log_ndtr(x, series_order):
+def _log_ndtr(x: ArrayLike, series_order: int) -> Array:
     is_double = dtype_of(x) == np.float64
     lower, upper = (-20.0, 8.0) if is_double else (-10.0, 5.0)
 
     @custom_jvp
-    def logarithm(x):
+    def logarithm(x: ArrayLike) -> Array:
         is_upper, is_middle = x > upper, x > lower
         middle = jnp.log(_ndtr(jnp.maximum(x, lower)))
         z = jnp.minimum(x, lower)
@@ -406,7 +410,7 @@ def _log_ndtr(x, series_order):
         return jnp.where(is_upper, -_ndtr(-x), jnp.where(is_middle, middle, tail))
 
     @logarithm.defjvp
-    def rule(primals, tangents):
+    def rule(primals: tuple[Any, ...], tangents: tuple[ArrayLike, ...]) -> tuple[Any, Array]:
         """The density over the distribution function, as one exponential, which does not overflow."""
         (x,), (x_dot,) = primals, tangents
         result = logarithm(x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,10 +16,14 @@ from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import dtype_of, ensure_array, inexact, promote_dtypes, shape_of, strong, user_dtype
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 # --- made of arrays ---
 
 
-def block_diag(*arrs):
+def block_diag(*arrs: ArrayLike) -> Array:
     """A matrix with matrices along its diagonal, and zeros elsewhere.
 
     Args:
@@ -35,7 +39,7 @@ def block_diag(*arrs):
 
 
 @fused
-def _block_diag(*arrs):
+def _block_diag(*arrs: Any) -> Array:
     arrs = [jnp.atleast_2d(x) for x in promote_dtypes("block_diag", *arrs)]
     for i, x in enumerate(arrs):
         if x.ndim > 2:
@@ -54,7 +58,7 @@ def _vectors(name: str, x: Any) -> Any:
 
 
 @fused
-def circulant(c):
+def circulant(c: ArrayLike) -> Array:
     """Circulant matrices, each column of which is the one before, rotated by one.
 
     Args:
@@ -69,7 +73,7 @@ def circulant(c):
 
 
 @fused
-def companion(a):
+def companion(a: ArrayLike) -> Array:
     """Companion matrices, whose eigenvalues are the roots of a polynomial.
 
     Args:
@@ -90,7 +94,7 @@ def companion(a):
 
 
 @fused
-def fiedler_companion(a):
+def fiedler_companion(a: ArrayLike) -> Array:
     """Fiedler's companion matrices, pentadiagonal with the roots of a polynomial as eigenvalues.
 
     Args:
@@ -120,7 +124,7 @@ def fiedler_companion(a):
 
 
 @fused
-def fiedler(a):
+def fiedler(a: ArrayLike) -> Array:
     """Fiedler's matrices, of the distances of the elements of a vector.
 
     Args:
@@ -134,7 +138,7 @@ def fiedler(a):
 
 
 @fused
-def leslie(f, s):
+def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     """Leslie matrices of population dynamics: birth rates in the first row, survival rates on the subdiagonal.
 
     Args:
@@ -161,7 +165,7 @@ def leslie(f, s):
     return jnp.concatenate([first, below], axis=-2)
 
 
-def toeplitz(c, r=None):
+def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """Toeplitz matrices, constant along each diagonal.
 
     Args:
@@ -175,7 +179,7 @@ def toeplitz(c, r=None):
 
 
 @fused
-def _toeplitz(c, r=None):
+def _toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     c = _vectors("toeplitz", c)
     c, r = promote_dtypes("toeplitz", c, jnp.conj(c) if r is None else _vectors("toeplitz", r))
     m, n = c.shape[-1], r.shape[-1]
@@ -187,7 +191,7 @@ def _toeplitz(c, r=None):
     return strong(values[..., np.arange(n)[None, :] - np.arange(m)[:, None] + m - 1])
 
 
-def hankel(c, r=None):
+def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """Hankel matrices, constant along each antidiagonal.
 
     Args:
@@ -204,7 +208,7 @@ def hankel(c, r=None):
 
 
 @fused
-def _hankel(c, r=None):
+def _hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     c = ensure_array("hankel", c)
     c, r = promote_dtypes("hankel", c, jnp.zeros_like(c) if r is None else ensure_array("hankel", r))
     if not shape_of(c) or not shape_of(r):
@@ -217,7 +221,7 @@ def _hankel(c, r=None):
     return values[..., np.arange(m)[:, None] + np.arange(n)[None, :]]
 
 
-def convolution_matrix(a, n: int, mode: str = "full"):
+def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     """The matrix that convolves a vector of size n with a.
 
     Args:
@@ -240,7 +244,7 @@ def convolution_matrix(a, n: int, mode: str = "full"):
 
 
 @fused(static_argnames=("n", "mode"))
-def _convolution_matrix(a, n, mode):
+def _convolution_matrix(a: ArrayLike, n: int, mode: str) -> Array:
     a = _vectors("convolution_matrix", a)
     m = a.shape[-1]
     if not m:
@@ -277,7 +281,7 @@ def _as_float(matrix: Any) -> Any:
         return jnp.asarray(np.asarray(matrix, np.float64), dtype=dtypes.scalar_dtype(float))
 
 
-def dft(n: int, scale: str | None = None, *, dtype: Any = None):
+def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Array:
     """The matrix of the discrete Fourier transform, exp(-2 pi i j k / n).
 
     Args:
@@ -301,7 +305,7 @@ def dft(n: int, scale: str | None = None, *, dtype: Any = None):
     return jnp.asarray(matrix / {None: 1, "sqrtn": math.sqrt(max(len(j), 1)), "n": max(len(j), 1)}[scale], dtype=dtype)
 
 
-def hadamard(n: int, dtype: Any = int):
+def hadamard(n: int, dtype: Any = int) -> Array:
     """Sylvester's Hadamard matrix, of ones and minus ones with orthogonal rows.
 
     Args:
@@ -324,7 +328,7 @@ def hadamard(n: int, dtype: Any = int):
     return jnp.asarray(matrix.astype(np.int8), dtype=user_dtype("hadamard", dtype))
 
 
-def helmert(n: int, full: bool = False):
+def helmert(n: int, full: bool = False) -> Array:
     """Helmert's matrix, with orthonormal rows: row k compares element k with the mean of those before.
 
     Args:
@@ -341,13 +345,13 @@ def helmert(n: int, full: bool = False):
     return _as_float(matrix if full else matrix[1:])
 
 
-def hilbert(n: int):
+def hilbert(n: int) -> Array:
     """Hilbert's matrix, 1 / (i + j + 1): [n, n]."""
     i = np.arange(_size("hilbert", n, 0))
     return _as_float(1.0 / (1.0 + i[:, None] + i[None, :]))
 
 
-def invhilbert(n: int):
+def invhilbert(n: int) -> Array:
     """The inverse of Hilbert's matrix, which has integer elements: [n, n]; infinite where doubles do not hold them."""
     n = _size("invhilbert", n, 0, _GREATEST_INVERSE)
     rows = [n]  # element [i, j] is (-1)**(i + j) rows[i] rows[j] / (i + j + 1)
@@ -364,7 +368,7 @@ def _double(value: int) -> float:
     return float(value) if value.bit_length() < 1024 else math.inf
 
 
-def pascal(n: int, kind: str | None = None):
+def pascal(n: int, kind: str | None = None) -> Array:
     """Pascal's matrix, of binomial coefficients; infinite where doubles do not hold them.
 
     Args:
@@ -380,7 +384,7 @@ def pascal(n: int, kind: str | None = None):
     return _as_float(_pascal("pascal", n, kind, 1))
 
 
-def invpascal(n: int, kind: str | None = None):
+def invpascal(n: int, kind: str | None = None) -> Array:
     """The inverse of Pascal's matrix, which has integer elements; see `pascal`."""
     return _as_float(_pascal("invpascal", n, kind, -1))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,10 +16,14 @@ from laminax._src.numerics.numpy import fft
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import convert, ensure_arrays, inexact, one_axis, shape_of
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 _BOUNDARIES = {"even": "reflect", "odd": "odd", "constant": "edge", "zeros": "constant", None: None}
 
 
-def detrend(data, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: None = None):
+def detrend(data: ArrayLike, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: None = None) -> Array:
     """The data with their linear trend, or their mean, subtracted.
 
     Args:
@@ -43,7 +47,7 @@ def detrend(data, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_d
 
 
 @fused(static_argnames=("axis", "type", "bp"))
-def _detrend(data, axis, type, bp):
+def _detrend(data: ArrayLike, axis: int, type: str, bp: tuple[int, ...]) -> Array:
     data = jnp.asarray(inexact("detrend", data))
     if type == "constant":
         return data - jnp.mean(data, axis, keepdims=True)
@@ -113,7 +117,7 @@ def _segments(x: Any, nperseg: int, step: int) -> Any:
     return x[..., starts[:, None] + np.arange(nperseg)]
 
 
-def _short_transforms(x, window, noverlap, nfft, detrend_type, onesided):
+def _short_transforms(x: Array, window: ArrayLike, noverlap: int, nfft: int, detrend_type: bool | str, onesided: bool) -> Array:
     """The Fourier transforms [..., frequencies, segments] of windowed segments of x [..., n]."""
     segments = _segments(x, len(window), len(window) - noverlap)
     if detrend_type:
@@ -141,8 +145,8 @@ def _checked_scaling(name: str, scaling: str) -> str:
     return scaling
 
 
-def csd(x, y, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, noverlap: int | None = None, nfft: int | None = None,
-        detrend: Any = "constant", return_onesided: bool = True, scaling: str = "density", axis: int = -1,
+def csd(x: ArrayLike, y: ArrayLike | None, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, noverlap: int | None = None,
+        nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True, scaling: str = "density", axis: int = -1,
         average: str = "mean") -> tuple[Any, Any]:
     """Cross power spectral density of two signals, by Welch's method.
 
@@ -199,8 +203,8 @@ def csd(x, y, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, n
     return _frequencies(nfft, fs, onesided), jnp.moveaxis(result, -1, axis)
 
 
-def welch(x, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, noverlap: int | None = None, nfft: int | None = None,
-          detrend: Any = "constant", return_onesided: bool = True, scaling: str = "density", axis: int = -1,
+def welch(x: ArrayLike, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, noverlap: int | None = None,
+          nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True, scaling: str = "density", axis: int = -1,
           average: str = "mean") -> tuple[Any, Any]:
     """Power spectral density of a signal, by Welch's method; the arguments are those of `csd`."""
     frequencies, power = csd(x, None, fs=fs, window=window, nperseg=nperseg, noverlap=noverlap, nfft=nfft, detrend=detrend,
@@ -208,7 +212,7 @@ def welch(x, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, no
     return frequencies, power.real
 
 
-def stft(x, fs: Any = 1.0, window: Any = "hann", nperseg: int = 256, noverlap: int | None = None, nfft: int | None = None,
+def stft(x: ArrayLike, fs: Any = 1.0, window: Any = "hann", nperseg: int = 256, noverlap: int | None = None, nfft: int | None = None,
          detrend: Any = False, return_onesided: bool = True, boundary: str | None = "zeros", padded: bool = True, axis: int = -1) \
         -> tuple[Any, Any, Any]:
     """Short-time Fourier transform: the spectra of overlapping segments.
@@ -245,7 +249,7 @@ def stft(x, fs: Any = 1.0, window: Any = "hann", nperseg: int = 256, noverlap: i
     return _frequencies(nfft, fs, onesided), times, jnp.moveaxis(spectra, -2, axis)
 
 
-def istft(Zxx, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, noverlap: int | None = None, nfft: int | None = None,
+def istft(Zxx: Any, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, noverlap: int | None = None, nfft: int | None = None,
           input_onesided: bool = True, boundary: bool = True, time_axis: int = -1, freq_axis: int = -2) -> tuple[Any, Any]:
     """Inverse of `stft`: the signal whose segments have these spectra, in the least-squares sense.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from laminax_ir.types import dtypes
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import dtype_of, ensure_array, inexact, one_axis, shape_of
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 _NAN_POLICIES = ("propagate", "omit", "raise")
 
@@ -32,7 +36,7 @@ def _check_nan_policy(name: str, nan_policy: str, *supported: str) -> None:
                                   "are NaNs is not known while a function is traced; look for them before.")
 
 
-def mode(a, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False) -> ModeResult:
+def mode(a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False) -> ModeResult:
     """The most frequent value along an axis, the least of them where several are.
 
     Args:
@@ -53,7 +57,7 @@ def mode(a, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool 
 
 
 @fused(static_argnames=("axis", "keepdims"))
-def _mode(a, axis, keepdims):
+def _mode(a: ArrayLike, axis: int | None, keepdims: bool) -> tuple[Array, Array]:
     rank = max(len(shape_of(a)), 1)
     a = jnp.atleast_1d(a) if axis is not None else jnp.ravel(a)
     x = jnp.moveaxis(a, 0 if axis is None else one_axis("mode", axis, rank), -1)
@@ -74,7 +78,7 @@ def _mode(a, axis, keepdims):
     return value, count
 
 
-def rankdata(a, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate"):
+def rankdata(a: ArrayLike, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> Array:
     """Ranks of the elements along an axis, from 1.
 
     Args:
@@ -98,13 +102,13 @@ def rankdata(a, method: str = "average", *, axis: int | None = None, nan_policy:
 
 
 @fused(static_argnames=("method", "axis"))
-def _rankdata(a, method, axis):
+def _rankdata(a: ArrayLike, method: str, axis: int | None) -> Array:
     x = jnp.ravel(a) if axis is None else jnp.moveaxis(a, axis, -1)
     ranks = jnp.vectorize(lambda v: _ranks(v, method), signature="(n)->(n)")(x) if x.size else jnp.zeros(x.shape, dtypes.scalar_dtype(float))
     return ranks if axis is None else jnp.moveaxis(ranks, -1, axis)
 
 
-def _ranks(x, method):
+def _ranks(x: ArrayLike, method: str) -> Array:
     order = jnp.argsort(x)
     inverse = jnp.argsort(order)
     dtype = dtypes.scalar_dtype(float)
@@ -126,7 +130,7 @@ def _ranks(x, method):
     return ranks
 
 
-def sem(a, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False):
+def sem(a: ArrayLike, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False) -> Array:
     """Standard error of the mean along an axis: the standard deviation over the root of the number of elements.
 
     Args:
@@ -148,7 +152,7 @@ def sem(a, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *
 
 
 @fused(static_argnames=("axis", "ddof", "nan_policy", "keepdims"))
-def _sem(a, axis, ddof, nan_policy, keepdims):
+def _sem(a: ArrayLike, axis: int | None, ddof: int, nan_policy: str, keepdims: bool) -> Array:
     a = jnp.asarray(inexact("sem", a))
     if nan_policy == "propagate":
         return jnp.std(a, axis, ddof=ddof, keepdims=keepdims) / math.sqrt(a.size if axis is None else a.shape[axis])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
@@ -24,6 +24,10 @@ from laminax._src.numerics.sparse.entries import (
     where_kept,
 )
 from laminax._src.numerics.sparse.layout import bcoo_broadcast_in_dim, bcoo_update_layout, whole_batches, without_columns
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 
 def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
@@ -53,14 +57,14 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
         kept = [axis for axis in range(n_batch) if axis not in summed]
         nse = math.prod(mat.shape[axis] for axis in batch) * mat.nse
 
-        def merged(x):
+        def merged(x: Array) -> Array:
             x = x.transpose(*kept, *batch, *range(n_batch, x.ndim))
             return x.reshape(*x.shape[:len(kept)], nse, *x.shape[n_batch + 1:])
         data, indices = merged(data), merged(indices)
     return BCOO((data, indices), shape=shape)
 
 
-def bcoo_multiply_dense(sp_mat: BCOO, v):
+def bcoo_multiply_dense(sp_mat: BCOO, v: Any) -> Any:
     """The values of the product of a sparse array and a dense one, element by element.
 
     Args:
@@ -74,13 +78,13 @@ def bcoo_multiply_dense(sp_mat: BCOO, v):
     return sp_mat.data * _met("bcoo_multiply_dense", sp_mat, v, 0)
 
 
-def bcoo_divide_dense(sp_mat: BCOO, v):
+def bcoo_divide_dense(sp_mat: BCOO, v: ArrayLike) -> Array:
     """The values of the quotient of a sparse array and a dense one, element by element; as `bcoo_multiply_dense`."""
     v = jnp.asarray(v)
     return op.div(sp_mat.data, _met("bcoo_divide_dense", sp_mat, v, 1))
 
 
-def _met(name: str, mat: BCOO, v, fill_value: int):
+def _met(name: str, mat: BCOO, v: Array, fill_value: int) -> Array:
     """The element of a dense array that each entry meets, [*batch, nse, *dense]; `fill_value` for padding."""
     if v.ndim > mat.ndim or any(size not in (1, wanted) for size, wanted in zip(v.shape[::-1], mat.shape[::-1])):
         raise ValueError(f"{name}: v must broadcast to the shape of the sparse array, {mat.shape}, got {v.shape}")
@@ -88,7 +92,7 @@ def _met(name: str, mat: BCOO, v, fill_value: int):
 
 
 @fused(static_argnames=("shape", "fill_value"))
-def _gathered(indices, v, *, shape: tuple[int, ...], fill_value: int):
+def _gathered(indices: ArrayLike, v: ArrayLike, *, shape: tuple[int, ...], fill_value: int) -> Array:
     n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
     v = v.reshape((1,) * (len(shape) - v.ndim) + v.shape)
     repeated = [axis for axis in range(n_batch + n_sparse) if v.shape[axis] == 1]  # all entries meet the same element there
@@ -130,7 +134,8 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
 
 
 @fused(static_argnames=("shape", "rhs_shape"))
-def _product(data, indices, rhs_data, rhs_indices, *, shape: tuple[int, ...], rhs_shape: tuple[int, ...]):
+def _product(data: ArrayLike, indices: ArrayLike, rhs_data: ArrayLike, rhs_indices: ArrayLike, *, shape: tuple[int, ...],
+             rhs_shape: tuple[int, ...]) -> Array:
     """Values of lhs times the sum of those of rhs at the same place: sorted together, equal places get one label."""
     n_batch, (nse, n_sparse) = indices.ndim - 2, indices.shape[-2:]
     n_dense = data.ndim - n_batch - 1

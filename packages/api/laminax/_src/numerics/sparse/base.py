@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.tracing.trace import Tracer
 
 from laminax._src.numerics.floor import block_until_ready
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class SparseEfficiencyError(ValueError):
@@ -49,7 +53,7 @@ class JAXSparse:
     __hash__ = None  # as of arrays
     __array_ufunc__ = None  # an operator with a NumPy array on the left is the sparse array's
 
-    def __init__(self, args: tuple[Any, ...], *, shape: Any):
+    def __init__(self, args: tuple[Any, ...], *, shape: Any) -> None:
         self.shape = canonical_shape(type(self).__name__, shape)
 
     def _set(self, names: tuple[str, ...], values: tuple[Any, ...]) -> JAXSparse:
@@ -69,7 +73,7 @@ class JAXSparse:
         return len(self.shape)
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype:
         """Dtype of the elements."""
         return self.data.dtype
 
@@ -79,7 +83,7 @@ class JAXSparse:
         raise NotImplementedError(f"{self.__class__}.nse")
 
     @property
-    def T(self):  # noqa: N802  (NumPy's name)
+    def T(self) -> Any:  # noqa: N802  (NumPy's name)
         """The array with its axes reversed."""
         return self.transpose()
 
@@ -99,21 +103,21 @@ class JAXSparse:
     def _described_layout(self) -> str:
         return ""
 
-    def block_until_ready(self):
+    def block_until_ready(self) -> Any:
         """Waits for the buffers to be computed, and returns the array itself."""
         return block_until_ready(self)
 
-    def todense(self):
+    def todense(self) -> Any:
         """The array with all its elements."""
         raise NotImplementedError(f"{self.__class__}.todense")
 
-    def transpose(self, axes: Any = None):
+    def transpose(self, axes: Any = None) -> Any:
         """The array with its axes permuted."""
         raise NotImplementedError(f"{self.__class__}.transpose")
 
 
-def _refusing(name: str):
-    def method(self, *args, **kwargs):
+def _refusing(name: str) -> Callable:
+    def method(self: Any, *args: int, **kwargs: Any) -> None:
         raise NotImplementedError(f"{self.__class__}.{name}")
     method.__name__ = method.__qualname__ = name
     method.__doc__ = "Not supported by this format."

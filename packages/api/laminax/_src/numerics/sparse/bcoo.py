@@ -7,7 +7,8 @@ few elements are stored, `n_dense` axes along which all are. The first are axes 
 from __future__ import annotations
 
 import operator
-from typing import Any, Callable, Mapping, Sequence
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -22,6 +23,12 @@ from laminax._src.numerics.sparse.layout import bcoo_transpose, bcoo_update_layo
 from laminax._src.numerics.sparse.ordering import bcoo_eliminate_zeros, bcoo_sort_indices, bcoo_sum_duplicates
 from laminax._src.numerics.sparse.slicing import split_rows
 from laminax._src.numerics.sparse.transform import sparsify
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
+    from laminax._src.numerics.sparse.bcsr import BCSR
 
 
 @pytree.register_pytree_node_class
@@ -46,7 +53,7 @@ class BCOO(JAXSparse):
 
     _has_rules = True
 
-    def __init__(self, args: tuple[Any, Any], *, shape: Sequence[int], indices_sorted: bool = False, unique_indices: bool = False):
+    def __init__(self, args: tuple[Any, Any], *, shape: Sequence[int], indices_sorted: bool = False, unique_indices: bool = False) -> None:
         self.data, self.indices = map(jnp.asarray, args)
         super().__init__(args, shape=shape)
         self.indices_sorted, self.unique_indices = indices_sorted, unique_indices
@@ -109,7 +116,7 @@ class BCOO(JAXSparse):
             return mat
         return bcoo_fromdense(mat.todense(), n_batch=n_batch, n_dense=n_dense, index_dtype=index_dtype)
 
-    def todense(self):
+    def todense(self) -> Any:
         """The array with all its elements."""
         return scatter_entries(self.data, self.indices, shape=self.shape)
 
@@ -134,7 +141,7 @@ class BCOO(JAXSparse):
         """The array with its axes permuted, reversed by default; see `bcoo_transpose`."""
         return bcoo_transpose(self, permutation=tuple(reversed(range(self.ndim))) if axes is None else axes)
 
-    def tree_flatten(self):
+    def tree_flatten(self) -> Any:
         """Its buffers, and what is static about it."""
         return self._bufs, self._info
 
@@ -145,29 +152,29 @@ class BCOO(JAXSparse):
 
     # operators and methods that are functions of `laminax.numpy`: whether they have a rule for sparse operands is known there
 
-    def __getitem__(self, index: Any):
+    def __getitem__(self, index: Any) -> BCOO:
         return sparsify(lambda x: x[index])(self)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterable[Any]:
         if not self.ndim:
             raise TypeError("iteration over a sparse array without axes")
         return iter(split_rows(self))
 
-    def astype(self, dtype: Any):
+    def astype(self, dtype: Any) -> BCOO:
         """The array with elements of another dtype."""
         return sparsify(lambda x: x.astype(dtype))(self)
 
-    def reshape(self, *shape: Any):
+    def reshape(self, *shape: Any) -> Any:
         """The array in another shape; sizes as one tuple or as arguments, one of them may be -1. See `bcoo_reshape`."""
         return sparsify(lambda x: x.reshape(*shape))(self)
 
-    def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False):
+    def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
         """The sum along some axes, of all elements by default. See `bcoo_reduce_sum`."""
         return sparsify(lambda x: x.sum(axis=axis, dtype=dtype, keepdims=keepdims))(self)
 
 
 def _operator(name: str, is_reflected: bool = False) -> Callable:
-    def method(self, *operand):
+    def method(self: BCOO | BCSR, *operand: ArrayLike) -> Any:
         function = getattr(jnp, name)
         if operand and isinstance(operand[0], (int, float, complex)):  # a number is static: x ** 2 has a rule
             return sparsify(lambda x: function(operand[0], x) if is_reflected else function(x, operand[0]))(self)
@@ -237,7 +244,7 @@ def bcoo_fromdense(mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dens
     return BCOO(buffers, shape=mat.shape, indices_sorted=True, unique_indices=True)
 
 
-def bcoo_todense(mat: BCOO):
+def bcoo_todense(mat: BCOO) -> Any:
     """The array that a sparse one stands for, with all its elements."""
     return mat.todense()
 
@@ -262,20 +269,20 @@ def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) ->
 # --- vmap: batch axes can be mapped ---
 
 
-def _one_of_batch(take, _index, mat: BCOO, axis: int | None) -> BCOO:
+def _one_of_batch(take: Callable, _index: Callable, mat: BCOO, axis: int | None) -> BCOO:
     if axis is None:
         return mat
     if not 0 <= axis < mat.n_batch:
         raise ValueError(f"Cannot map in_axis={axis} for BCOO array with n_batch={mat.n_batch}. in_axes for batched BCOO operations must "
                          "correspond to a batch dimension. Use update_layout to make it one.")
 
-    def mapped(x):
+    def mapped(x: Array) -> Any:
         return take(jnp.squeeze(x, axis), None) if x.shape[axis] != mat.shape[axis] else take(x, axis)
     return BCOO((mapped(mat.data), mapped(mat.indices)),
                 **mat._info._replace(shape=mat.shape[:axis] + mat.shape[axis + 1:])._asdict())
 
 
-def _batch_of_one(put, size: int, mat: BCOO, axis: int | None) -> BCOO:
+def _batch_of_one(put: Callable, size: int, mat: BCOO, axis: int | None) -> BCOO:
     if axis is None:
         return mat
     if not 0 <= axis <= mat.n_batch:

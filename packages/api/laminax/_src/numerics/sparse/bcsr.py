@@ -6,7 +6,8 @@ Most is done on the same array as coordinates (`to_bcoo`), which has the same en
 from __future__ import annotations
 
 import operator
-from typing import Any, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -23,6 +24,10 @@ from laminax._src.numerics.sparse.layout import bcoo_broadcast_in_dim, bcoo_conc
 from laminax._src.numerics.sparse.ordering import bcoo_sort_indices
 from laminax._src.numerics.sparse.products import bcoo_dot_general
 from laminax._src.numerics.sparse.transform import sparsify
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 
 @pytree.register_pytree_node_class
@@ -44,7 +49,8 @@ class BCSR(JAXSparse):
       BCSR(float32[3, 3], nse=2)
     """
 
-    def __init__(self, args: tuple[Any, Any, Any], *, shape: Sequence[int], indices_sorted: bool = False, unique_indices: bool = False):
+    def __init__(self, args: tuple[Any, Any, Any], *, shape: Sequence[int], indices_sorted: bool = False,
+                 unique_indices: bool = False) -> None:
         self.data, self.indices, self.indptr = map(jnp.asarray, args)
         super().__init__(args, shape=shape)
         self.indices_sorted, self.unique_indices = indices_sorted, unique_indices
@@ -106,7 +112,7 @@ class BCSR(JAXSparse):
         indices = jnp.stack([rows, self.indices], axis=-1)
         return BCOO((self.data, indices), **self._info._asdict())
 
-    def todense(self):
+    def todense(self) -> Any:
         """The array with all its elements."""
         return self.to_bcoo().todense()
 
@@ -114,7 +120,7 @@ class BCSR(JAXSparse):
         """The same array, entries of the same row and column made one; arguments as those of `BCOO.sum_duplicates`."""
         return BCSR.from_bcoo(self.to_bcoo().sum_duplicates(nse=nse, remove_zeros=remove_zeros))
 
-    def transpose(self, axes: Any = None):
+    def transpose(self, axes: Any = None) -> Any:
         """Not supported by this format.
 
         Raises:
@@ -122,7 +128,7 @@ class BCSR(JAXSparse):
         """
         raise NotImplementedError("BCSR: Transpose is not implemented. Use to_bcoo().transpose(axes).")
 
-    def tree_flatten(self):
+    def tree_flatten(self) -> Any:
         """Its buffers, and what is static about it."""
         return self._bufs, self._info
 
@@ -131,7 +137,7 @@ class BCSR(JAXSparse):
         """The array of buffers and what is static about it, without checks."""
         return object.__new__(cls)._set(("data", "indices", "indptr", *SparseInfo._fields), (*children, *aux_data))
 
-    def __getitem__(self, index: Any):
+    def __getitem__(self, index: Any) -> BCSR:
         return sparsify(lambda x: x[index])(self)
 
 
@@ -160,7 +166,7 @@ def _check(x: BCSR) -> None:
 
 
 @fused(static_argnames=("nse",))
-def _rows(indptr, *, nse: int):
+def _rows(indptr: Any, *, nse: int) -> Array:
     """The row of each entry: how many rows end before it; behind the last row their number, which marks padding."""
     batch = indptr.shape[:-1]
     ends = jnp.zeros((*batch, nse + 1), indptr.dtype).at[(*batch_places(batch, indptr.dtype), indptr[..., 1:])].add(1, mode="drop")
@@ -168,7 +174,7 @@ def _rows(indptr, *, nse: int):
 
 
 @fused(static_argnames=("rows",))
-def _row_starts(row, is_stored, *, rows: int):
+def _row_starts(row: ArrayLike, is_stored: ArrayLike, *, rows: int) -> Array:
     batch = row.shape[:-1]
     counts = jnp.zeros((*batch, rows + 1), row.dtype)
     counts = counts.at[(*batch_places(batch, row.dtype), jnp.where(is_stored, row + 1, rows + 1))].add(1, mode="drop")
@@ -188,12 +194,12 @@ def bcsr_fromdense(mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dens
     return BCSR.from_bcoo(bcoo_fromdense(mat, nse=nse, n_batch=n_batch, n_dense=n_dense, index_dtype=index_dtype))
 
 
-def bcsr_todense(mat: BCSR):
+def bcsr_todense(mat: BCSR) -> Any:
     """The array that a sparse one stands for, with all its elements."""
     return mat.todense()
 
 
-def bcsr_extract(indices: Any, indptr: Any, mat: Any):
+def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Array:
     """The elements of an array at the places of a sparse one.
 
     Args:
@@ -215,7 +221,7 @@ def bcsr_sum_duplicates(mat: BCSR, nse: int | None = None) -> BCSR:
 
 
 def bcsr_dot_general(lhs: BCSR, rhs: Any, *, dimension_numbers: Any, precision: None = None, preferred_element_type: Any = None,
-                     out_sharding: None = None):
+                     out_sharding: None = None) -> Array:
     """A contraction of a sparse array with a dense one; arguments as those of `bcoo_dot_general`.
 
     Raises:
@@ -245,19 +251,19 @@ def bcsr_concatenate(operands: Sequence[BCSR], *, dimension: int) -> BCSR:
 # --- vmap: batch axes can be mapped ---
 
 
-def _one_of_batch(take, _index, mat: BCSR, axis: int | None) -> BCSR:
+def _one_of_batch(take: Callable, _index: Callable, mat: BCSR, axis: int | None) -> BCSR:
     if axis is None:
         return mat
     if not 0 <= axis < mat.n_batch:
         raise ValueError(f"Cannot map in_axis={axis} for BCSR array with n_batch={mat.n_batch}. in_axes for batched BCSR operations must "
                          "correspond to a batch dimension.")
 
-    def mapped(x):
+    def mapped(x: Array) -> Array:
         return take(jnp.squeeze(x, axis), None) if x.shape[axis] != mat.shape[axis] else take(x, axis)
     return BCSR(tuple(map(mapped, mat._bufs)), **mat._info._replace(shape=mat.shape[:axis] + mat.shape[axis + 1:])._asdict())
 
 
-def _batch_of_one(put, size: int, mat: BCSR, axis: int | None) -> BCSR:
+def _batch_of_one(put: Callable, size: int, mat: BCSR, axis: int | None) -> BCSR:
     if axis is None:
         return mat
     if not 0 <= axis <= mat.n_batch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,9 +13,12 @@ from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.sparse.entries import add_at, is_first, masked, places
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 
 @fused(static_argnames=("shape",))
-def scatter_entries(data: Any, indices: Any, *, shape: tuple[int, ...]):
+def scatter_entries(data: Any, indices: Any, *, shape: tuple[int, ...]) -> Array:
     """The array whose entries are given: the sum of those at the same place (of bools, whether one is
     True), 0 where there is none.
 
@@ -32,7 +35,7 @@ def scatter_entries(data: Any, indices: Any, *, shape: tuple[int, ...]):
 
 
 @fused(static_argnames=("assume_unique",))
-def gather_entries(indices: Any, mat: Any, *, assume_unique: bool = True):
+def gather_entries(indices: Any, mat: Any, *, assume_unique: bool = True) -> Array:
     """Values of an array at given places, 0 beyond it.
 
     Args:
@@ -52,7 +55,7 @@ def gather_entries(indices: Any, mat: Any, *, assume_unique: bool = True):
 
 
 @fused(static_argnames=("nse", "n_batch", "n_dense", "index_dtype"))
-def entries_of(mat: Any, *, nse: int, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = np.int32):
+def entries_of(mat: Any, *, nse: int, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = np.int32) -> tuple[Array, Array]:
     """Values and indices of the elements that are not zero, the first `nse` in each batch, padded to as many.
 
     A derivative with respect to an element that is zero goes nowhere, except without sparse axes, where the places are known.
@@ -63,7 +66,7 @@ def entries_of(mat: Any, *, nse: int, n_batch: int = 0, n_dense: int = 0, index_
         return gather_entries(indices, mat, assume_unique=False), indices
     sparse_shape = mat.shape[n_batch:n_batch + n_sparse]
 
-    def find(is_stored):
+    def find(is_stored: ArrayLike) -> Any:
         return jnp.stack(jnp.nonzero(is_stored, size=nse, fill_value=sparse_shape), axis=-1).astype(index_dtype)
 
     indices = reduce(lambda f, _: vmap(f), range(n_batch), find)(stored_elements(mat, n_dense))
@@ -77,7 +80,7 @@ def stored_elements(mat: Any, n_dense: int) -> Any:
 
 
 @fused(static_argnames=("n_batch", "n_dense"))
-def count_stored_elements(mat: Any, *, n_batch: int = 0, n_dense: int = 0):
+def count_stored_elements(mat: Any, *, n_batch: int = 0, n_dense: int = 0) -> Array:
     """How many entries a sparse array of the same elements needs: the largest number in a batch, an int32 scalar."""
     stored = stored_elements(mat, n_dense)
     counts = jnp.sum(stored, axis=tuple(range(n_batch, stored.ndim)), dtype=np.int32)

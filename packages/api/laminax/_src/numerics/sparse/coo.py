@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from laminax._src.numerics.sparse.base import JAXSparse, is_sparse
 from laminax._src.numerics.sparse.bcoo import BCOO, bcoo_fromdense
 from laminax._src.numerics.sparse.entries import is_inside
 from laminax._src.numerics.sparse.products import bcoo_dot_general
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array
+    from laminax_runtime.arrays.arrays import Array
 
 
 @pytree.register_pytree_node_class
@@ -26,7 +30,7 @@ class COO(JAXSparse):
       cols_sorted: whether the columns are.
     """
 
-    def __init__(self, args: tuple[Any, Any, Any], *, shape: Sequence[int], rows_sorted: bool = False, cols_sorted: bool = False):
+    def __init__(self, args: tuple[Any, Any, Any], *, shape: Sequence[int], rows_sorted: bool = False, cols_sorted: bool = False) -> None:
         self.data, self.row, self.col = map(jnp.asarray, args)
         super().__init__(args, shape=shape)
         self._rows_sorted, self._cols_sorted = rows_sorted, cols_sorted
@@ -52,7 +56,7 @@ class COO(JAXSparse):
     def _eye(cls, N: int, M: int, k: int, *, dtype: Any = None, index_dtype: Any = "int32") -> COO:  # noqa: N803
         return from_bcoo(BCOO._eye(N, M, k, dtype=dtype, index_dtype=index_dtype))
 
-    def todense(self):
+    def todense(self) -> Any:
         """The matrix with all its elements."""
         return to_bcoo(*self._bufs, self.shape).todense()
 
@@ -62,10 +66,10 @@ class COO(JAXSparse):
             raise NotImplementedError(f"COO.transpose: axes must be None, got {axes}")
         return COO((self.data, self.col, self.row), shape=self.shape[::-1], rows_sorted=self._cols_sorted, cols_sorted=self._rows_sorted)
 
-    def __matmul__(self, other: Any):
+    def __matmul__(self, other: Any) -> Array:
         return matrix_product(self, to_bcoo(*self._bufs, self.shape), other)
 
-    def tree_flatten(self):
+    def tree_flatten(self) -> Any:
         """Its buffers, and what is static about it."""
         return self._bufs, (self.shape, self._rows_sorted, self._cols_sorted)
 
@@ -96,7 +100,7 @@ def from_bcoo(mat: BCOO) -> COO:
     return COO((mat.data, indices[:, 0], indices[:, 1]), shape=mat.shape, rows_sorted=True)
 
 
-def matrix_product(x: JAXSparse, as_bcoo: BCOO, other: Any):
+def matrix_product(x: JAXSparse, as_bcoo: BCOO, other: Any) -> Array:
     """A matrix times a dense vector or matrix, in the dtype that both promote to."""
     if is_sparse(other):
         raise NotImplementedError(f"matmul between two sparse objects: {x!r} @ {other!r}. Make them BCOO, or use todense.")
@@ -123,22 +127,22 @@ def coo_fromdense(mat: Any, *, nse: int | None = None, index_dtype: Any = np.int
     return from_bcoo(bcoo_fromdense(mat, nse=nse, index_dtype=index_dtype))
 
 
-def coo_todense(mat: COO):
+def coo_todense(mat: COO) -> Any:
     """The matrix with all its elements."""
     return mat.todense()
 
 
-def coo_matvec(mat: COO, v: Any, transpose: bool = False):
+def coo_matvec(mat: COO, v: Any, transpose: bool = False) -> Array:
     """A sparse matrix, or its transpose, times a vector."""
     return matvec(mat, v, transpose)
 
 
-def coo_matmat(mat: COO, B: Any, *, transpose: bool = False):  # noqa: N803
+def coo_matmat(mat: COO, B: Any, *, transpose: bool = False) -> Array:  # noqa: N803
     """A sparse matrix, or its transpose, times a dense matrix."""
     return matmat(mat, B, transpose)
 
 
-def matvec(mat: JAXSparse, v: Any, transpose: bool):
+def matvec(mat: JAXSparse, v: Any, transpose: bool) -> Any:
     """A matrix of any two-dimensional format, or its transpose, times a vector."""
     v = jnp.asarray(v)
     if v.ndim != 1:
@@ -146,7 +150,7 @@ def matvec(mat: JAXSparse, v: Any, transpose: bool):
     return (mat.transpose() if transpose else mat) @ v
 
 
-def matmat(mat: JAXSparse, B: Any, transpose: bool):  # noqa: N803
+def matmat(mat: JAXSparse, B: Any, transpose: bool) -> Any:  # noqa: N803
     """A matrix of any two-dimensional format, or its transpose, times a dense matrix."""
     B = jnp.asarray(B)  # noqa: N806
     if B.ndim != 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from functools import reduce
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from laminax._src.numerics.sparse.bcoo import BCOO
 from laminax._src.numerics.sparse.bcsr import BCSR
 from laminax._src.numerics.sparse.coo import COO
 from laminax._src.numerics.sparse.csr import CSC, CSR
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 _FORMATS: dict[str, type] = {"bcsr": BCSR, "bcoo": BCOO, "coo": COO, "csr": CSR, "csc": CSC}
 
@@ -99,7 +102,7 @@ def random_bcoo(key: Any, shape: Sequence[int], *, dtype: Any = np.float64, indi
     indices_dtype = jnp.asarray(0).dtype if indices_dtype is None else np.dtype(indices_dtype)
     data_key, index_key = random_keys.split(key)
 
-    def of_batch(key):
+    def of_batch(key: ArrayLike) -> Array:
         flat = selection.choice(key, places, (nse,), replace=not unique_indices) if nse else jnp.zeros(0, np.int32)
         return jnp.sort(flat) if sorted_indices else flat
 

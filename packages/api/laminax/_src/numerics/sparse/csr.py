@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -14,11 +14,15 @@ from laminax._src.numerics.sparse.bcoo import BCOO
 from laminax._src.numerics.sparse.bcsr import BCSR, bcsr_fromdense
 from laminax._src.numerics.sparse.coo import check_matrix, matmat, matrix_product, matvec
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array
+    from laminax_runtime.arrays.arrays import Array
+
 
 class _Compressed(JAXSparse):
     """What CSR and CSC share: `indptr` says where the rows (CSR) or the columns (CSC) begin, `indices` the other index of each entry."""
 
-    def __init__(self, args: tuple[Any, Any, Any], *, shape: Sequence[int]):
+    def __init__(self, args: tuple[Any, Any, Any], *, shape: Sequence[int]) -> None:
         self.data, self.indices, self.indptr = map(jnp.asarray, args)
         super().__init__(args, shape=shape)
         check_matrix(self, self.data, self.indices)
@@ -31,14 +35,14 @@ class _Compressed(JAXSparse):
     _row_shape: tuple[int, int]
 
     @classmethod
-    def _empty(cls, shape: Sequence[int], *, dtype: Any = None, index_dtype: Any = "int32"):
+    def _empty(cls, shape: Sequence[int], *, dtype: Any = None, index_dtype: Any = "int32") -> Any:
         shape = tuple(shape)
         if len(shape) != 2:
             raise ValueError(f"{cls.__name__} must have ndim=2; got {shape=}")
         return cls._of_rows(BCSR._empty(cls._row_shape_of(shape), dtype=dtype, index_dtype=index_dtype))
 
     @classmethod
-    def _of_rows(cls, rows: BCSR):
+    def _of_rows(cls, rows: BCSR) -> Any:
         data, indices, indptr = rows._bufs
         count = indptr[-1]
         indices = jnp.where(jnp.arange(rows.nse, dtype=indptr.dtype) < count, indices, jnp.zeros((), indices.dtype))
@@ -48,12 +52,12 @@ class _Compressed(JAXSparse):
         """The matrix of which it compresses the rows."""
         return BCSR(self._bufs, shape=self._row_shape).to_bcoo()
 
-    def tree_flatten(self):
+    def tree_flatten(self) -> Any:
         """Its buffers, and its shape."""
         return self._bufs, self.shape
 
     @classmethod
-    def tree_unflatten(cls, aux_data: Any, children: Any):
+    def tree_unflatten(cls, aux_data: Any, children: Any) -> Any:
         """The matrix of buffers and a shape, without checks."""
         return object.__new__(cls)._set(("data", "indices", "indptr", "shape"), (*children, aux_data))
 
@@ -80,7 +84,7 @@ class CSR(_Compressed):
     def _eye(cls, N: int, M: int, k: int, *, dtype: Any = None, index_dtype: Any = "int32") -> CSR:  # noqa: N803
         return cls._of_rows(BCSR._eye(N, M, k, dtype=dtype, index_dtype=index_dtype))
 
-    def todense(self):
+    def todense(self) -> Any:
         """The matrix with all its elements."""
         return self._rows().todense()
 
@@ -90,7 +94,7 @@ class CSR(_Compressed):
             raise NotImplementedError(f"CSR.transpose: axes must be None, got {axes}")
         return CSC(self._bufs, shape=self.shape[::-1])
 
-    def __matmul__(self, other: Any):
+    def __matmul__(self, other: Any) -> Any:
         return matrix_product(self, self._rows(), other)
 
 
@@ -116,7 +120,7 @@ class CSC(_Compressed):
     def _eye(cls, N: int, M: int, k: int, *, dtype: Any = None, index_dtype: Any = "int32") -> CSC:  # noqa: N803
         return cls._of_rows(BCSR._eye(M, N, -k, dtype=dtype, index_dtype=index_dtype))
 
-    def todense(self):
+    def todense(self) -> Any:
         """The matrix with all its elements."""
         return self._rows().todense().T
 
@@ -126,7 +130,7 @@ class CSC(_Compressed):
             raise NotImplementedError(f"CSC.transpose: axes must be None, got {axes}")
         return CSR(self._bufs, shape=self.shape[::-1])
 
-    def __matmul__(self, other: Any):
+    def __matmul__(self, other: Any) -> Array:
         return matrix_product(self, self._rows().T, other)
 
 
@@ -141,16 +145,16 @@ def csr_fromdense(mat: Any, *, nse: int | None = None, index_dtype: Any = np.int
     return CSR._of_rows(bcsr_fromdense(mat, nse=nse, index_dtype=index_dtype))
 
 
-def csr_todense(mat: CSR):
+def csr_todense(mat: CSR) -> Any:
     """The matrix with all its elements."""
     return mat.todense()
 
 
-def csr_matvec(mat: CSR, v: Any, transpose: bool = False):
+def csr_matvec(mat: CSR, v: Any, transpose: bool = False) -> Array:
     """A sparse matrix, or its transpose, times a vector."""
     return matvec(mat, v, transpose)
 
 
-def csr_matmat(mat: CSR, B: Any, *, transpose: bool = False):  # noqa: N803
+def csr_matmat(mat: CSR, B: Any, *, transpose: bool = False) -> Array:  # noqa: N803
     """A sparse matrix, or its transpose, times a dense matrix."""
     return matmat(mat, B, transpose)

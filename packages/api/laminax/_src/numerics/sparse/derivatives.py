@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import laminax_transforms as transforms
 from laminax_ir.pytrees import pytree
@@ -11,6 +11,11 @@ from laminax_ir.pytrees import pytree
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.sparse.base import is_sparse, with_data
 from laminax._src.numerics.sparse.bcoo import BCOO
+
+if TYPE_CHECKING:
+    from laminax_ir.pytrees.pytree import PyTreeDef
+    from laminax_ir.types.annotations import Array
+    from laminax_runtime.arrays.arrays import Array
 
 
 def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any) -> Callable:
@@ -65,8 +70,8 @@ def jacrev(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fals
 jacobian = jacrev
 
 
-def _jacobian(transform: Callable, fun: Callable, argnums, has_aux: bool, kwargs: dict[str, Any]) -> Callable:
-    def rebuilt(jac, parts, out_tree):
+def _jacobian(transform: Callable, fun: Callable, argnums: Any, has_aux: bool, kwargs: dict[str, Any]) -> Callable:
+    def rebuilt(jac: dict[str, Array], parts: BCOO, out_tree: PyTreeDef) -> dict[str, BCOO]:
         return pytree.tree_unflatten(out_tree, [_as_sparse(parts, of_one) for of_one in out_tree.flatten_up_to(jac)])
 
     if has_aux:
@@ -74,10 +79,11 @@ def _jacobian(transform: Callable, fun: Callable, argnums, has_aux: bool, kwargs
     return _of_values(transform, fun, argnums, False, kwargs, rebuilt)
 
 
-def _of_values(transform: Callable, fun: Callable, argnums: int | Sequence[int], has_aux: bool, kwargs: dict[str, Any], finish: Callable) -> Callable:
+def _of_values(transform: Callable, fun: Callable, argnums: int | Sequence[int], has_aux: bool, kwargs: dict[str, Any],
+               finish: Callable) -> Callable:
     """The transformation of `fun` as a function of the values of its sparse arguments; `finish` gives its result their indices."""
     @wraps(fun)
-    def transformed(*args, **fun_kwargs):
+    def transformed(*args: Any, **fun_kwargs: Any) -> Any:
         picked = tuple(argnums) if isinstance(argnums, (tuple, list)) else (argnums,)
         if any(not -len(args) <= n < len(args) for n in picked):
             raise TypeError(f"argnums={argnums} must be positions of the {len(args)} positional arguments")
@@ -86,7 +92,7 @@ def _of_values(transform: Callable, fun: Callable, argnums: int | Sequence[int],
         parts = parts if isinstance(argnums, (tuple, list)) else parts[0]
         out_tree = None
 
-        def of_values(values):
+        def of_values(values: Any) -> Any:
             nonlocal out_tree
             given = pytree.tree_map(lambda x, data: with_data(x, data) if is_sparse(x) else data, parts, values, is_leaf=is_sparse)
             whole = list(args)
@@ -108,7 +114,7 @@ def _as_sparse(parts: Any, derivatives: Any) -> Any:
     return pytree.tree_map(lambda x, d: _with_leading_batch(x, d) if is_sparse(x) else d, parts, derivatives, is_leaf=is_sparse)
 
 
-def _with_leading_batch(x: Any, data: Any):
+def _with_leading_batch(x: Any, data: Any) -> BCOO:
     batch = data.shape[:data.ndim - x.data.ndim]
     if not batch:
         return with_data(x, data)

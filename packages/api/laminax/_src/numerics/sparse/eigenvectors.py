@@ -8,7 +8,7 @@ orthonormal in each step, as Duersch et al., SIAM J. Sci. Comput. 40 (2018), rec
 from __future__ import annotations
 
 import operator
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from laminax_ir.ops import contraction, loops
 
@@ -16,10 +16,14 @@ from laminax._src.numerics.floor import eval_shape, jit
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.linalg import factorizations, norms
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 _EXACT = contraction.Precision.HIGHEST
 
 
-def lobpcg_standard(A: Any, X: Any, m: int = 100, tol: Any = None):  # noqa: N803
+def lobpcg_standard(A: Any, X: Any, m: int = 100, tol: Any = None) -> tuple[Array, ...]:  # noqa: N803
     """The largest eigenvalues of a symmetric positive semidefinite matrix, and their eigenvectors.
 
     Args:
@@ -66,31 +70,31 @@ def _compiled_with(product: Callable) -> Callable:
 
 
 @jit(static_argnames="m")
-def _of_matrix(A, X, tol, *, m: int):  # noqa: N803
+def _of_matrix(A: ArrayLike, X: ArrayLike, tol: ArrayLike, *, m: int) -> tuple[Array, ...]:  # noqa: N803
     return _search(lambda x: _product(A, x), X, m, tol)
 
 
-def _product(a, b):
+def _product(a: ArrayLike, b: ArrayLike) -> Array:
     return jnp.matmul(a, b, precision=_EXACT)
 
 
-def _search(product: Callable, X, m: int, tol):  # noqa: N803
+def _search(product: Callable, X: ArrayLike, m: int, tol: ArrayLike) -> tuple[Array, ...]:  # noqa: N803
     n, k = X.shape
 
-    def best(basis):
+    def best(basis: ArrayLike) -> tuple[Array, Array]:
         """The eigenvalues of the matrix on a space with this orthonormal basis, decreasing, and its eigenvectors."""
         projected = _product(basis.T, product(basis))
         values, vectors = factorizations.eigh((projected + projected.T) / 2)
         return values[::-1][:k], _product(basis, vectors[:, ::-1][:, :k])
 
-    def residuals(theta, X):  # noqa: N803
+    def residuals(theta: ArrayLike, X: ArrayLike) -> tuple[Array, Array]:  # noqa: N803
         AX = product(X)  # noqa: N806
         R = AX - X * theta[None, :]  # noqa: N806
         size = norms.norm(R, axis=0)
         is_done = size < 10 * n * tol * (theta + norms.norm(AX, axis=0))
         return R, jnp.all(is_done)
 
-    def step(state):
+    def step(state: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
         i, _, X, P, R, _ = state  # noqa: N806
         basis = factorizations.qr(jnp.concatenate([X, _unit(_without(X, R)), _unit(P)], axis=1))[0]
         theta, new = best(basis)
@@ -98,7 +102,7 @@ def _search(product: Callable, X, m: int, tol):  # noqa: N803
         R, is_done = residuals(theta, new)  # noqa: N806
         return i + 1, theta, new, change, R, is_done
 
-    def goes_on(state):
+    def goes_on(state: tuple[ArrayLike, ...]) -> Array:
         return (state[0] < m) & ~state[-1]
 
     theta, X = best(factorizations.qr(X)[0])  # noqa: N806
@@ -107,14 +111,14 @@ def _search(product: Callable, X, m: int, tol):  # noqa: N803
     return theta, X, i
 
 
-def _without(X, Y):  # noqa: N803
+def _without(X: ArrayLike, Y: ArrayLike) -> Array:  # noqa: N803
     """Y without its part in the space of the orthonormal X, taken away twice since the first time leaves rounding errors."""
     for _ in range(2):
         Y = Y - _product(X, _product(X.T, Y))  # noqa: N806
     return Y
 
 
-def _unit(X):  # noqa: N803
+def _unit(X: ArrayLike) -> Array:  # noqa: N803
     """Columns of length 1, or 0."""
     size = norms.norm(X, axis=0, keepdims=True)
     return X / jnp.where(size > 0, size, 1)

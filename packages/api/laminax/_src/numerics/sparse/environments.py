@@ -5,7 +5,7 @@ Values whose `indices_ref` is the same are known to have their entries at the sa
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence
 
 from laminax_ir.pytrees import pytree
 
@@ -14,6 +14,9 @@ from laminax._src.numerics.sparse.base import is_sparse
 from laminax._src.numerics.sparse.bcoo import BCOO
 from laminax._src.numerics.sparse.bcsr import BCSR
 from laminax._src.numerics.sparse.transform import sparsify
+
+if TYPE_CHECKING:
+    from laminax_ir.pytrees.pytree import PyTreeDef
 
 
 class SparsifyValue(NamedTuple):
@@ -54,7 +57,7 @@ class SparsifyEnv:
       >>> results, _ = sparsify_raw(operator.add)(env, *both)
     """
 
-    def __init__(self, bufs: Sequence[Any] = ()):
+    def __init__(self, bufs: Sequence[Any] = ()) -> None:
         self._buffers = list(bufs)
 
     def _push(self, buffer: Any) -> int:
@@ -102,7 +105,7 @@ class SparsifyEnv:
 
 def arrays_to_spvalues(spenv: SparsifyEnv, args: Any) -> Any:
     """A pytree of arrays, sparse or not, as one of values, each with buffers of its own."""
-    def value(x):
+    def value(x: Any) -> SparsifyValue:
         if not is_sparse(x):
             return spenv.dense(x)
         _, *rest = x._info
@@ -113,7 +116,7 @@ def arrays_to_spvalues(spenv: SparsifyEnv, args: Any) -> Any:
 
 def spvalues_to_arrays(spenv: SparsifyEnv, spvalues: Any) -> Any:
     """A pytree of values as one of arrays, sparse or not."""
-    def array(value: SparsifyValue):
+    def array(value: SparsifyValue) -> Any:
         if value.is_dense():
             return spenv.data(value)
         known = dict(shape=value.shape, indices_sorted=bool(value.indices_sorted), unique_indices=bool(value.unique_indices))
@@ -134,7 +137,7 @@ def sparsify_raw(f: Callable) -> Callable:
       A function `(spenv, *spvalues, **params)` that returns the list of resulting values, in the same environment, and the structure of f's
       result. The keywords are passed to f as they are.
     """
-    def wrapped(spenv: SparsifyEnv, *spvalues: SparsifyValue, **params: Any):
+    def wrapped(spenv: SparsifyEnv, *spvalues: SparsifyValue, **params: Any) -> tuple[list[SparsifyValue], PyTreeDef]:
         results = sparsify(lambda *args: f(*args, **params))(*spvalues_to_arrays(spenv, spvalues))
         flat, tree = pytree.tree_flatten(results, is_leaf=is_sparse)
         return arrays_to_spvalues(spenv, flat), tree

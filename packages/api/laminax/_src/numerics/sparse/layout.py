@@ -17,6 +17,9 @@ from laminax._src.numerics.sparse.entries import broadcast_batches, columns, is_
 from laminax._src.numerics.sparse.ordering import bcoo_sum_duplicates
 
 if TYPE_CHECKING:  # BCOO arrays have methods of these, which make arrays of the class they get
+    from laminax_ir.types.annotations import Array
+    from laminax_runtime.arrays.arrays import Array
+
     from laminax._src.numerics.sparse.bcoo import BCOO
 
 
@@ -191,7 +194,8 @@ def bcoo_broadcast_in_dim(mat: BCOO, *, shape: Sequence[int], broadcast_dimensio
     return type(mat)((data, indices), shape=shape, unique_indices=mat.unique_indices)
 
 
-def _repeat_entries(data, indices, old_shape, sparse, old, repeated):
+def _repeat_entries(data: Array, indices: Array, old_shape: tuple[int, ...], sparse: tuple[int, ...], old: dict[int, int],
+                    repeated: Sequence[int]) -> tuple[Array, Array]:
     """Each entry once for every place along the repeated sparse axes, which are not among the `old` ones or had size 1."""
     times = math.prod(repeated)
     n_batch, nse = indices.ndim - 2, indices.shape[-2]

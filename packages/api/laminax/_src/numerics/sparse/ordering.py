@@ -13,6 +13,8 @@ from laminax._src.numerics.sparse.base import SparseInfo
 from laminax._src.numerics.sparse.entries import add_at, batch_places, broadcast_batches, is_inside, labels, sort, take, where_kept
 
 if TYPE_CHECKING:  # BCOO arrays have methods of these, which make arrays of the class they get
+    from laminax_ir.types.annotations import Array, ArrayLike
+
     from laminax._src.numerics.sparse.bcoo import BCOO
 
 
@@ -23,7 +25,7 @@ def bcoo_sort_indices(mat: BCOO) -> BCOO:
 
 
 @fused
-def _sorted(data, indices):
+def _sorted(data: ArrayLike, indices: ArrayLike) -> tuple[Array, Array]:
     ordered, order = sort(indices)
     return take(data, order), ordered
 
@@ -51,13 +53,13 @@ def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
 
 
 @fused(static_argnames=("sparse_shape",))
-def _count_places(indices, *, sparse_shape: tuple[int, ...]):
+def _count_places(indices: ArrayLike, *, sparse_shape: tuple[int, ...]) -> Array:
     inside = is_inside(indices, sparse_shape)
     return jnp.max(jnp.where(inside, labels(where_kept(inside, indices, sparse_shape)) + 1, 0), initial=0)
 
 
 @fused(static_argnames=("sparse_shape", "nse"))
-def _summed(data, indices, *, sparse_shape: tuple[int, ...], nse: int):
+def _summed(data: ArrayLike, indices: ArrayLike, *, sparse_shape: tuple[int, ...], nse: int) -> tuple[Array, Array]:
     n_batch = indices.ndim - 2
     inside = is_inside(indices, sparse_shape)
     indices = where_kept(inside, indices, sparse_shape)

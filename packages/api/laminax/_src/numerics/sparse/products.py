@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,11 +20,15 @@ from laminax._src.numerics.sparse.conversion import gather_entries
 from laminax._src.numerics.sparse.entries import is_inside, places, where_kept
 from laminax._src.numerics.sparse.layout import at_most_one_per_place
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 _Numbers = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
 
 
 def bcoo_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: None = None, preferred_element_type: Any = None,
-                     out_sharding: None = None):
+                     out_sharding: None = None) -> Any:
     """A contraction as by `lax.dot_general`, where one of the operands, or both, are sparse.
 
     Args:
@@ -58,7 +63,7 @@ def bcoo_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: N
     return contraction.dot_general(_dense(lhs), _dense(rhs), numbers, preferred_element_type=preferred)
 
 
-def _dense(x: Any):
+def _dense(x: Any) -> Array:
     if is_sparse(x):
         raise NotImplementedError(f"bcoo_dot_general: the sparse operands must be BCOO arrays, got {x!r}. Use to_bcoo or todense.")
     return jnp.asarray(x)
@@ -68,7 +73,7 @@ def _canonical(dimension_numbers: Any) -> _Numbers:
     return tuple(tuple(tuple(map(operator.index, axes)) for axes in pair) for pair in dimension_numbers)
 
 
-def _checked(name: str, lhs: Any, rhs: Any, numbers: _Numbers, preferred: Any):
+def _checked(name: str, lhs: Any, rhs: Any, numbers: _Numbers, preferred: Any) -> Any:
     """The result's shape and dtype; bad arguments are refused in the words of dot_general."""
     return eval_shape(lambda a, b: contraction.dot_general(a, b, numbers, preferred_element_type=preferred),
                       ShapeDtypeStruct(lhs.shape, lhs.dtype), ShapeDtypeStruct(rhs.shape, rhs.dtype))
@@ -82,14 +87,15 @@ def _check_kinds(mat: BCOO, contracting: tuple[int, ...], batch: tuple[int, ...]
                                   f"got lhs_batch={batch}, n_batch={mat.n_batch}")
 
 
-def _sparse_by_dense(lhs: BCOO, rhs: Any, numbers: _Numbers, preferred: Any):
+def _sparse_by_dense(lhs: BCOO, rhs: Any, numbers: _Numbers, preferred: Any) -> Any:
     out = _checked("bcoo_dot_general", lhs, rhs, numbers, preferred)
     _check_kinds(lhs, numbers[0][0], numbers[1][0])
     return _contract(*lhs._bufs, rhs, shape=lhs.shape, dimension_numbers=numbers, out_shape=out.shape, out_dtype=np.dtype(out.dtype))
 
 
 @fused(static_argnames=("shape", "dimension_numbers", "out_shape", "out_dtype"))
-def _contract(data, indices, rhs, *, shape: tuple[int, ...], dimension_numbers: _Numbers, out_shape: tuple[int, ...], out_dtype: Any):
+def _contract(data: Any, indices: Any, rhs: Any, *, shape: tuple[int, ...], dimension_numbers: _Numbers, out_shape: tuple[int, ...],
+              out_dtype: Any) -> Array:
     """Each entry times the part of rhs that it meets, added where it belongs in the result."""
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
     n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
@@ -119,7 +125,7 @@ def _contract(data, indices, rhs, *, shape: tuple[int, ...], dimension_numbers: 
     return total.transpose(*order, *range(len(left), total.ndim))
 
 
-def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers: Any):  # noqa: N803
+def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers: Any) -> Array:  # noqa: N803
     """Elements of a contraction of two dense arrays, at given places only.
 
     Args:
@@ -142,7 +148,7 @@ def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers:
 
 
 @fused(static_argnames=("dimension_numbers", "out_shape"))
-def _sampled(lhs, rhs, indices, *, dimension_numbers: _Numbers, out_shape: tuple[int, ...]):
+def _sampled(lhs: ArrayLike, rhs: ArrayLike, indices: ArrayLike, *, dimension_numbers: _Numbers, out_shape: tuple[int, ...]) -> Array:
     n_batch, (nse, n_sparse) = indices.ndim - 2, indices.shape[-2:]
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
     if n_batch + n_sparse != len(out_shape) or not out_shape:
@@ -152,7 +158,7 @@ def _sampled(lhs, rhs, indices, *, dimension_numbers: _Numbers, out_shape: tuple
     at = places(indices, out_shape[:n_batch])
     n = len(lhs_batch)
 
-    def rows(x, batch, free, contracting, met):  # [*batch, nse, *contracting]
+    def rows(x: ArrayLike, batch: tuple[int, ...], free: Sequence[int], contracting: tuple[int, ...], met: tuple[ArrayLike, ...]) -> Array:  # [*batch, nse, *contracting]
         x = x.transpose(*batch, *free, *contracting)
         return x.at[met].get(mode="fill", fill_value=0) if met else x.reshape((1,) * (n_batch + 1) + x.shape)
 
@@ -182,18 +188,19 @@ def _sparse_by_sparse(lhs: BCOO, rhs: BCOO, numbers: _Numbers, preferred: Any) -
 
 
 @fused(static_argnames=("shape", "rhs_shape", "dimension_numbers", "out_sparse", "out_dtype"))
-def _pairs(data, indices, rhs_data, rhs_indices, *, shape, rhs_shape, dimension_numbers: _Numbers, out_sparse: tuple[int, ...], out_dtype: Any):
+def _pairs(data: ArrayLike, indices: ArrayLike, rhs_data: ArrayLike, rhs_indices: ArrayLike, *, shape: tuple[int, ...],
+           rhs_shape: tuple[int, ...], dimension_numbers: _Numbers, out_sparse: tuple[int, ...], out_dtype: Any) -> tuple[Array, Array]:
     """The product of each entry with each of the other operand; padding where they do not meet."""
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
     n_lhs, n_rhs = indices.ndim - 2, rhs_indices.ndim - 2
     lhs_free = [axis for axis in range(n_lhs) if axis not in lhs_batch]
     rhs_free = [axis for axis in range(n_rhs) if axis not in rhs_batch]
 
-    def of_lhs(x):  # [*batch, *free, nse, ...] as [*batch, *free, 1 per free axis of rhs, nse, 1, ...]
+    def of_lhs(x: ArrayLike) -> Array:  # [*batch, *free, nse, ...] as [*batch, *free, 1 per free axis of rhs, nse, 1, ...]
         x = x.transpose(*lhs_batch, *lhs_free, *range(n_lhs, x.ndim))
         return x.reshape(*x.shape[:n_lhs], *(1,) * len(rhs_free), x.shape[n_lhs], 1, *x.shape[n_lhs + 1:])
 
-    def of_rhs(x):
+    def of_rhs(x: ArrayLike) -> Array:
         x = x.transpose(*rhs_batch, *rhs_free, *range(n_rhs, x.ndim))
         n = len(rhs_batch)
         return x.reshape(*x.shape[:n], *(1,) * len(lhs_free), *x.shape[n:n_rhs], 1, *x.shape[n_rhs:])
@@ -216,8 +223,8 @@ def _pairs(data, indices, rhs_data, rhs_indices, *, shape, rhs_shape, dimension_
 
 
 def bcoo_conv_general_dilated(lhs: Any, rhs: Any, *, window_strides: Any, padding: Any, lhs_dilation: Any = None, rhs_dilation: Any = None,
-                              dimension_numbers: Any = None, feature_group_count: int = 1, batch_group_count: int = 1, precision: Any = None,
-                              preferred_element_type: Any = None, out_sharding: Any = None) -> BCOO:
+                              dimension_numbers: Any = None, feature_group_count: int = 1, batch_group_count: int = 1,
+                              precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None) -> BCOO:
     """A convolution along one axis as by `lax.conv_general_dilated`, where one of the operands, or both, are sparse.
 
     Args:
@@ -267,7 +274,8 @@ def _along_one_axis(x: Any) -> tuple[Any, Any]:
 
 
 @fused(static_argnames=("size", "rhs_size", "before", "out_size", "out_dtype"))
-def _convolve(data, at, rhs_data, rhs_at, *, size: int, rhs_size: int, before: int, out_size: int, out_dtype: Any):
+def _convolve(data: ArrayLike, at: ArrayLike, rhs_data: ArrayLike, rhs_at: ArrayLike, *, size: int, rhs_size: int, before: int,
+              out_size: int, out_dtype: Any) -> tuple[Array, Array]:
     dtype = jnp.promote_types(at.dtype, rhs_at.dtype)
     at, rhs_at = at.astype(dtype)[:, None], rhs_at.astype(dtype)[None, :]
     place = at + before - rhs_at  # out[o] = sum over k of lhs[o + k - before] * rhs[k]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
@@ -32,12 +33,18 @@ from laminax._src.numerics.sparse.bcsr import BCSR
 from laminax._src.numerics.sparse.entries import broadcast_batches, places
 from laminax._src.numerics.sparse.transform import dense_results, interpret, sparse_rules
 
+if TYPE_CHECKING:
+    from laminax_ir.ops.indexing import GatherDimensionNumbers
+    from laminax_ir.programs.primitive import Primitive
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 dense_results.update((  # not 0 at 0
     op.acos_p, op.acosh_p, op.cos_p, op.cosh_p, op.exp_p, op.exp2_p, op.log_p, op.logistic_p, op.rsqrt_p, op.is_finite_p, op.not_p,
     op.eq_p, op.ne_p, op.lt_p, op.le_p, op.gt_p, op.ge_p, special.bessel_i0e_p, special.digamma_p, special.erfc_p, special.lgamma_p))
 
 
-def _rule(*primitives) -> Callable:
+def _rule(*primitives: Primitive) -> Callable:
     def register(rule: Callable) -> Callable:
         sparse_rules.update(dict.fromkeys(primitives, rule))
         return rule
@@ -56,18 +63,18 @@ def _only_bcoo(primitive: Any, *operands: Any) -> None:
 def _linear(primitive: Any) -> None:
     """Of the values: f(a + b) is f(a) + f(b), so that entries at the same place may stay."""
     @_rule(primitive)
-    def rule(x, **params):
+    def rule(x: BCOO, **params: Any) -> BCOO:
         return with_data(x, primitive.bind(x.data, **params))
 
 
 def _nonlinear(primitive: Any) -> None:
     """Of the sum of the entries at a place."""
     @_rule(primitive)
-    def rule(x, **params):
+    def rule(x: BCOO | BCSR, **params: Any) -> BCOO | BCSR:
         return _of_elements(primitive, x, **params)
 
 
-def _of_elements(primitive: Any, x, **params):
+def _of_elements(primitive: Any, x: BCOO | BCSR, **params: Any) -> BCOO | BCSR:
     x = x if x.unique_indices else x.sum_duplicates(nse=x.nse, remove_zeros=False)
     return with_data(x, primitive.bind(x.data, **params))
 
@@ -81,14 +88,14 @@ for _p in (op.abs_p, op.asin_p, op.asinh_p, op.atan_p, op.atanh_p, op.cbrt_p, op
 
 
 @_rule(op.convert_element_type_p)
-def _convert(x, *, new_dtype, **params):
+def _convert(x: BCOO, *, new_dtype: np.dtype, **params: Any) -> Any:
     if np.can_cast(x.dtype, new_dtype, "safe"):
         return with_data(x, op.convert_element_type_p.bind(x.data, new_dtype=new_dtype, **params))
     return _of_elements(op.convert_element_type_p, x, new_dtype=new_dtype, **params)
 
 
 @_rule(op.integer_pow_p)
-def _integer_pow(x, *, y):
+def _integer_pow(x: BCOO, *, y: Any) -> Any:
     if y <= 0:
         raise NotImplementedError(f"sparse rule for integer_pow with non-positive exponent {y} is not implemented because it would result in dense "
                                   "output. If this is your intent, use sparse.todense() to convert your argument to a dense array.")
@@ -96,7 +103,7 @@ def _integer_pow(x, *, y):
 
 
 @_rule(todense_p)
-def _todense(x):
+def _todense(x: BCOO) -> Any:
     return x.todense()
 
 
@@ -104,7 +111,7 @@ def _todense(x):
 
 
 @_rule(op.add_p)
-def _add(x, y):
+def _add(x: Any, y: Any) -> BCOO | Array:
     _only_bcoo("add", x, y)
     if is_sparse(x) and is_sparse(y):
         return _sum(x, y)
@@ -139,7 +146,7 @@ def _sum(x: BCOO, y: BCOO) -> BCOO:
 
 
 @_rule(op.sub_p)
-def _sub(x, y):
+def _sub(x: BCOO, y: BCOO | Array) -> BCOO:
     _only_bcoo("sub", x, y)
     if not (is_sparse(x) and is_sparse(y)):
         raise NotImplementedError("Subtraction between sparse and dense array. Add the negative of one of them, if the result may be dense.")
@@ -147,7 +154,7 @@ def _sub(x, y):
 
 
 @_rule(op.mul_p)
-def _mul(x, y):
+def _mul(x: Any, y: Any) -> BCOO:
     if is_sparse(x) and is_sparse(y):
         _only_bcoo("mul", x, y)
         if x.shape == y.shape and x.indices is y.indices and x.unique_indices and x.n_dense == y.n_dense:
@@ -159,14 +166,14 @@ def _mul(x, y):
 
 
 @_rule(op.div_p)
-def _div(x, y):
+def _div(x: Any, y: Any) -> BCOO:
     if is_sparse(y):
         raise NotImplementedError("Division by a sparse array is not implemented because it would result in dense output. If this is your intent, "
                                   "use sparse.todense() to convert your arguments to a dense array.")
     return _scaled("div", x, y, arithmetic.bcoo_divide_dense)
 
 
-def _scaled(name: str, x, y, function: Callable):
+def _scaled(name: str, x: Any, y: ArrayLike, function: Callable) -> BCOO:
     if isinstance(x, BCSR) and jnp.ndim(y):
         _only_bcoo(name, x)
     if not jnp.ndim(y):
@@ -178,7 +185,8 @@ def _scaled(name: str, x, y, function: Callable):
 
 
 @_rule(dot_general_p)
-def _dot_general(x, y, *, dimension_numbers, preferred_element_type=None, out_sharding=None, **_params):
+def _dot_general(x: Any, y: Any, *, dimension_numbers: tuple[tuple[Any, ...], ...], preferred_element_type: np.dtype | None = None,
+                 out_sharding: Any = None, **_params: Any) -> Any:
     if isinstance(x, BCSR) or isinstance(y, BCSR):
         return bcsr.bcsr_dot_general(x, y, dimension_numbers=dimension_numbers, preferred_element_type=preferred_element_type,
                                      out_sharding=out_sharding)
@@ -187,7 +195,7 @@ def _dot_general(x, y, *, dimension_numbers, preferred_element_type=None, out_sh
 
 
 @_rule(conv_general_dilated_p)
-def _conv(x, y, **params):
+def _conv(x: BCOO, y: Any, **params: Any) -> BCOO:
     _only_bcoo("conv_general_dilated", x, y)
     return products.bcoo_conv_general_dilated(x, y, **params)
 
@@ -196,13 +204,13 @@ def _conv(x, y, **params):
 
 
 @_rule(broadcast_in_dim_p)
-def _broadcast_in_dim(x, *, shape, broadcast_dimensions, sharding=None):
+def _broadcast_in_dim(x: Any, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...], sharding: Any = None) -> BCOO | BCSR:
     broadcast = bcsr.bcsr_broadcast_in_dim if isinstance(x, BCSR) else layout.bcoo_broadcast_in_dim
     return broadcast(x, shape=shape, broadcast_dimensions=broadcast_dimensions, sharding=sharding)
 
 
 @_rule(concatenate_p)
-def _concatenate(*operands, dimension):
+def _concatenate(*operands: Any, dimension: int) -> BCOO | BCSR:
     if all(isinstance(x, BCSR) for x in operands):
         return bcsr.bcsr_concatenate(operands, dimension=dimension)
     if not all(isinstance(x, BCOO) for x in operands):
@@ -213,7 +221,7 @@ def _concatenate(*operands, dimension):
 
 
 @_rule(reduce_sum_p)
-def _reduce_sum(x, *, axes, out_sharding=None):
+def _reduce_sum(x: BCOO, *, axes: tuple[int, ...], out_sharding: Any = None) -> Any:
     _only_bcoo("reduce_sum", x)
     if out_sharding is not None:
         raise NotImplementedError(f"sum of a sparse array: out_sharding must be None, got {out_sharding!r}")
@@ -223,7 +231,7 @@ def _reduce_sum(x, *, axes, out_sharding=None):
 
 def _of_bcoo(primitive: Any, function: Callable) -> None:
     @_rule(primitive)
-    def rule(x, **params):
+    def rule(x: BCOO, **params: Any) -> BCOO:
         _only_bcoo(primitive, x)
         return function(x, **params)
 
@@ -236,13 +244,13 @@ _of_bcoo(slice_p, slicing.bcoo_slice)
 
 
 @_rule(dynamic_slice_p)
-def _dynamic_slice(x, *starts, slice_sizes):
+def _dynamic_slice(x: Any, *starts: Any, slice_sizes: Any) -> Any:
     _only_bcoo("dynamic_slice", x)
     return slicing.bcoo_dynamic_slice(x, starts, slice_sizes)
 
 
 @_rule(gather_p)
-def _gather(x, indices, *, dimension_numbers, slice_sizes, **params):
+def _gather(x: BCOO, indices: ArrayLike, *, dimension_numbers: GatherDimensionNumbers, slice_sizes: tuple[int, ...], **params: Any) -> BCOO:
     _only_bcoo("gather", x)
     return slicing.bcoo_gather(x, indices, dimension_numbers, slice_sizes, **params)
 
@@ -252,21 +260,21 @@ def _gather(x, indices, *, dimension_numbers, slice_sizes, **params):
 
 @_rule(jit_p)
 @_rule(checkpoint_p)
-def _call(*operands, jaxpr: ClosedJaxpr, **_params):
+def _call(*operands: BCOO, jaxpr: ClosedJaxpr, **_params: Any) -> Any:
     return interpret(jaxpr, operands)
 
 
 @_rule(custom_jvp_call_p)
-def _custom_jvp_call(*operands, call_jaxpr: ClosedJaxpr, jvp: Callable, name: str, num_consts: int, **_params):
+def _custom_jvp_call(*operands: Any, call_jaxpr: ClosedJaxpr, jvp: Callable, name: str, num_consts: int, **_params: Any) -> list[BCOO]:
     """A call of the same kind on the values; the function's rule is interpreted with sparse tangents, which have their primals' places."""
     consts = operands[:num_consts]
     args = [x.sum_duplicates(nse=x.nse, remove_zeros=False) if is_sparse(x) and not x.unique_indices else x for x in operands[num_consts:]]
     rebuild: list[Callable] = []  # for each result, from an iterator over what the call returns
 
-    def as_given(values):
+    def as_given(values: Sequence[Any]) -> Any:
         return [with_data(x, value) if is_sparse(x) else value for x, value in zip(args, values)]
 
-    def returned(results):
+    def returned(results: Any) -> list[list[Any]]:
         """What the call returns: data, and other buffers than those of arguments, which stay known to be the same outside."""
         leaves = []
         rebuild.clear()
@@ -281,10 +289,10 @@ def _custom_jvp_call(*operands, call_jaxpr: ClosedJaxpr, jvp: Callable, name: st
             leaves.append(own)
         return leaves
 
-    def fun(*values):
+    def fun(*values: Any) -> list[Any]:
         return [leaf for own in returned(interpret(call_jaxpr, [*consts, *as_given(values)])) for leaf in own]
 
-    def values_jvp(primals, tangents):
+    def values_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Array]]:
         given = [t if t is ZERO else x for t, x in zip(tangents, as_given([p if t is ZERO else t for p, t in zip(primals, tangents)]))]
         results, dots = _run_rule(jvp, as_given(primals), given)
         leaves = returned(results)
@@ -300,7 +308,7 @@ def _run_rule(jvp: Callable, primals: list[Any], tangents: list[Any]) -> tuple[l
     present = [t is not ZERO for t in tangents]
     has_dot: list[bool] = []
 
-    def flat(*values):
+    def flat(*values: ArrayLike) -> list[Array]:
         known = iter(values[len(primals):])
         results, dots = jvp(list(values[:len(primals)]), [next(known) if p else ZERO for p in present])
         has_dot[:] = [dot is not ZERO for dot in dots]
@@ -322,13 +330,13 @@ def _tangent_of_data(name: str, x: Any, dot: Any) -> Any:
     return dot.data
 
 
-def _without_flags(values):
+def _without_flags(values: Sequence[Any]) -> list[Any]:
     """Sparse arrays as what is known of all that a branch or a loop may make: branches and turns must give the same type."""
     return [type(x)(x._bufs, shape=x.shape) if is_sparse(x) else x for x in values]
 
 
 @_rule(cond_p)
-def _cond(index, *operands, branches, branches_platforms=None):
+def _cond(index: Any, *operands: BCOO, branches: tuple[ClosedJaxpr, ...], branches_platforms: Any = None) -> list[BCOO]:
     functions = [lambda *args, branch=branch: _without_flags(interpret(branch, args)) for branch in branches]
     types = [eval_shape(f, *operands) for f in functions]
     trees = [pytree.tree_structure(t) for t in types]
@@ -344,7 +352,8 @@ def _cond(index, *operands, branches, branches_platforms=None):
 
 
 @_rule(while_p)
-def _while(*operands, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int, **_params):
+def _while(*operands: BCOO | int, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int,
+           **_params: Any) -> list[Any]:
     cond_consts, rest = operands[:cond_nconsts], operands[cond_nconsts:]
     body_consts, carry = rest[:body_nconsts], rest[body_nconsts:]
     return loops.while_loop(lambda c: interpret(cond_jaxpr, (*cond_consts, *c))[0],
@@ -352,14 +361,15 @@ def _while(*operands, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nco
 
 
 @_rule(scan_p)
-def _scan(*operands, jaxpr: ClosedJaxpr, length: int, reverse: bool, unroll: int, num_consts: int, num_carry: int, **_params):
+def _scan(*operands: Any, jaxpr: ClosedJaxpr, length: int, reverse: bool, unroll: int, num_consts: int, num_carry: int,
+          **_params: Any) -> list[Any]:
     consts, carry = operands[:num_consts], operands[num_consts:num_consts + num_carry]
     slices = operands[num_consts + num_carry:]
     if any(map(is_sparse, slices)):
         raise NotImplementedError("sparse rule for scan is not implemented for sparse arrays that are scanned over. Scan over dense ones, or close "
                                   "over the sparse array.")
 
-    def step(c, x):
+    def step(c: Sequence[Any], x: Sequence[ArrayLike]) -> tuple[list[Any], list[Array]]:
         results = interpret(jaxpr, (*consts, *c, *x))
         if any(map(is_sparse, results[num_carry:])):
             raise NotImplementedError("sparse rule for scan is not implemented for results that are stacked and sparse. Use todense in the body.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
@@ -20,6 +21,9 @@ from laminax._src.numerics.sparse.entries import columns, masked, where_kept
 from laminax._src.numerics.sparse.layout import at_most_one_per_place, bcoo_squeeze, bcoo_transpose, bcoo_update_layout, whole_batches
 
 if TYPE_CHECKING:  # BCOO arrays have methods of these, which make arrays of the class they get
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
     from laminax._src.numerics.sparse.bcoo import BCOO
 
 
@@ -43,7 +47,7 @@ def bcoo_slice(mat: BCOO, *, start_indices: Sequence[int], limit_indices: Sequen
                          f"start_indices={start}, limit_indices={limit}, {strides=}")
     shape = tuple(-(-(b - a) // s) for a, b, s in zip(start, limit, stride))
 
-    def part(x, axes):  # a part along the axes {axis of x: axis of mat}; buffers that batches share have size 1
+    def part(x: Array, axes: dict[int, int]) -> Array:  # a part along the axes {axis of x: axis of mat}; buffers that batches share have size 1
         taken = {k: axis for k, axis in axes.items() if x.shape[k] == mat.shape[axis]}
         index = [slice(None)] * x.ndim
         for k, axis in taken.items():
@@ -71,7 +75,7 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
                          f"{len(start_indices)} start indices, slice_sizes={sizes}")
     start = [_clamped(s, size, taken) for s, size, taken in zip(start_indices, mat.shape, sizes)]
 
-    def part(x, axes):
+    def part(x: Any, axes: dict[int, int]) -> Any:
         taken = {k: axis for k, axis in axes.items() if x.shape[k] == mat.shape[axis]}
         zero = jnp.zeros((), start[0].dtype) if start else None
         return slicing.dynamic_slice(x, [start[taken[k]] if k in taken else zero for k in range(x.ndim)],
@@ -80,12 +84,12 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
     return _sliced(mat, part, start, sizes, (1,) * mat.ndim)
 
 
-def _clamped(start: Any, size: int, taken: int):
+def _clamped(start: Any, size: int, taken: int) -> Any:
     start = jnp.asarray(start).astype(np.int32)
     return jnp.clip(jnp.where(start < 0, start + size, start), 0, size - taken)
 
 
-def _sliced(mat: BCOO, part, start, shape: tuple[int, ...], stride: tuple[int, ...]) -> BCOO:
+def _sliced(mat: BCOO, part: Callable, start: Sequence[Any], shape: tuple[int, ...], stride: tuple[int, ...]) -> BCOO:
     n_batch, n_sparse = mat.n_batch, mat.n_sparse
     batch_axes = {axis: axis for axis in range(n_batch)}
     data = part(mat.data, {**batch_axes, **{axis - n_sparse + 1: axis for axis in range(n_batch + n_sparse, mat.ndim)}})
@@ -135,7 +139,7 @@ def bcoo_gather(operand: BCOO, start_indices: Any, dimension_numbers: Any, slice
     starts = start_indices.reshape(count, start_indices.shape[-1])
     collapsed = tuple(numbers.collapsed_slice_dims)
 
-    def one(start):
+    def one(start: ArrayLike) -> BCOO:
         full = [np.int32(0)] * operand.ndim
         for k, axis in enumerate(numbers.start_index_map):
             full[axis] = start[k]
@@ -157,7 +161,7 @@ def bcoo_gather(operand: BCOO, start_indices: Any, dimension_numbers: Any, slice
     return at_most_one_per_place(out)
 
 
-def _struct(mat: BCOO):
+def _struct(mat: BCOO) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(mat.shape, mat.dtype)
 
 

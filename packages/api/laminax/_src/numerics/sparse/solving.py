@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +15,14 @@ from laminax_transforms.custom.rule_arguments import stop_gradient
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.sparse.csr import CSR
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 _ORDERS = {0: "NATURAL", 1: "COLAMD", 2: "MMD_AT_PLUS_A", 3: "MMD_ATA"}  # SuperLU's names of column orderings
 
 
-def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reorder: int = 1):
+def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reorder: int = 1) -> Any:
     """Solves A x = b for a square sparse matrix, in compressed rows.
 
     Derivatives with respect to `data` and `b` solve with the same matrix or its transpose. The solver is SciPy's (SuperLU), called on the
@@ -54,12 +59,12 @@ def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reo
 
     fixed = stop_gradient(data)  # what the solution depends on is said by `product`
 
-    def product(x):
+    def product(x: ArrayLike) -> Array:
         return CSR((data, indices, indptr), shape=(b.size, b.size)) @ x
 
-    def solver(is_transposed: bool):
-        def solve(_product, right):
-            def on_host(*args):
+    def solver(is_transposed: bool) -> Callable:
+        def solve(_product: Callable, right: ArrayLike) -> Array:
+            def on_host(*args: Array) -> Array:
                 return _solve_on_host(*args, is_transposed=is_transposed, order=_ORDERS[reorder])
             return pure_callback(on_host, ShapeDtypeStruct(right.shape, right.dtype), fixed, indices, indptr, right, vmap_method="sequential")
         return solve
@@ -67,7 +72,7 @@ def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reo
     return custom_linear_solve(product, b, solver(False), solver(True))
 
 
-def _solve_on_host(data, indices, indptr, b, *, is_transposed: bool, order: str) -> np.ndarray:
+def _solve_on_host(data: Array, indices: Array, indptr: Array, b: Array, *, is_transposed: bool, order: str) -> np.ndarray:
     import warnings
 
     from scipy.sparse import csr_matrix

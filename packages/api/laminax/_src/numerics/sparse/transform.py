@@ -7,7 +7,7 @@ is sparse as they are, the others by the rules of `rules.py`. What would make a 
 from __future__ import annotations
 
 from functools import wraps
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.ops.hints import todense as mark_dense
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Literal
@@ -21,6 +21,9 @@ from laminax_ir.types.avals import ShapeDtypeStruct
 from laminax._src.numerics.floor import make_jaxpr
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.sparse.base import is_sparse
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 sparse_rules: dict[Primitive, Callable] = {}
 """`rule(*operands, **params)` of operations for operands of which one, or several, are BCOO or BCSR arrays."""
@@ -51,14 +54,14 @@ def sparsify(f: Callable, use_tracer: bool = False) -> Callable:
     check_callable("sparsify", f)
     @api_boundary
     @wraps(f)
-    def sparse_fun(*args, **kwargs):
+    def sparse_fun(*args: Any, **kwargs: Any) -> Any:
         flat, in_tree = pytree.tree_flatten((args, kwargs), is_leaf=is_sparse)
         for x in flat:
             if is_sparse(x) and not x._has_rules:
                 raise NotImplementedError(f"sparsify: sparse arguments must be BCOO or BCSR arrays, got {x!r}")
         out_tree = None
 
-        def flat_fun(*values):
+        def flat_fun(*values: ArrayLike) -> list[Array]:
             nonlocal out_tree
             inner_args, inner_kwargs = pytree.tree_unflatten(in_tree, values)
             results, out_tree = pytree.tree_flatten(f(*inner_args, **inner_kwargs))
@@ -78,7 +81,7 @@ class SparseTracer:
       NotImplementedError: if one is made.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError("SparseTracer is not supported: `sparsify` stages a function and interprets its program, so that no value is one. "
                                   "Do not make one.")
 
@@ -109,7 +112,7 @@ def _rule(primitive: Primitive) -> Callable:
 
 # --- todense: the operation that says that dense is what is wanted ---
 
-def todense(arr: Any):
+def todense(arr: Any) -> Any:
     """The array with all its elements; in a function for `sparsify`, whether its argument is sparse or not.
 
     Args:

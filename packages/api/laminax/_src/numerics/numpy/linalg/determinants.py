@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from laminax._src.numerics.numpy.arguments import dtype_of, shape_of
 from laminax._src.numerics.numpy.linalg.equations import solve_matrices
 from laminax._src.numerics.numpy.linalg.matrices import as_square, permuted_rows, product
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 
 class SlogdetResult(NamedTuple):
     """The sign of a determinant, or its phase, and the logarithm of its absolute value."""
@@ -23,7 +26,7 @@ class SlogdetResult(NamedTuple):
 
 
 @fused
-def det(a):
+def det(a: ArrayLike) -> Array:
     """Determinant.
 
     Args:
@@ -56,20 +59,20 @@ def _small_det(a: Any, n: int) -> Any:
 
 
 @custom_jvp
-def _det(a):
+def _det(a: ArrayLike) -> Array:
     factors, pivots, _ = la.lu(a)
     return jnp.prod(jnp.diagonal(factors, axis1=-2, axis2=-1), axis=-1) * _parity(pivots, dtype_of(a))
 
 
 @_det.defjvp
-def _det_jvp(primals, tangents):
+def _det_jvp(primals: tuple[ArrayLike, ...], tangents: tuple[ArrayLike, ...]) -> tuple[Array, Array]:
     """d det = tr(adj(A) dA), adj(A) = det(A) A^-1 the cofactors."""
     (a,), (a_dot,) = primals, tangents
     result, solved = _cofactor_solve(a, a_dot)
     return result, jnp.trace(solved, axis1=-2, axis2=-1)
 
 
-def _cofactor_solve(a, b):
+def _cofactor_solve(a: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:
     """det(a), and det(a) a^-1 b, without a division by the last pivot, the only one that is 0 at rank n - 1."""
     factors, pivots, permutation = la.lu(a)
     sign = _parity(pivots, dtype_of(a))
@@ -91,7 +94,7 @@ def _parity(pivots: Any, dtype: Any) -> Any:
     return (1 - 2 * (exchanges % 2)).astype(dtype)
 
 
-def slogdet(a, *, method: str | None = None) -> SlogdetResult:
+def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     """Sign of the determinant and logarithm of its absolute value.
 
     Args:
@@ -111,19 +114,19 @@ def slogdet(a, *, method: str | None = None) -> SlogdetResult:
 
 
 @fused(static_argnames=("method",))
-def _slogdet(a, method):
+def _slogdet(a: ArrayLike, method: str) -> tuple[Array, Array]:
     a = as_square("slogdet", a)
     return (_slogdet_by_lu if method == "lu" else _slogdet_by_qr)(a)
 
 
 @custom_jvp
-def _slogdet_by_lu(a):
+def _slogdet_by_lu(a: ArrayLike) -> tuple[Array, Array]:
     factors, pivots, _ = la.lu(a)
     return _sign_and_logarithm(jnp.diagonal(factors, axis1=-2, axis2=-1), _parity(pivots, dtype_of(a)))
 
 
 @custom_jvp
-def _slogdet_by_qr(a):
+def _slogdet_by_qr(a: ArrayLike) -> tuple[Array, Array]:
     factors, taus = la.geqrf(a)
     # A reflection I - tau v v^H has the determinant -tau / conj(tau), and is the identity for tau = 0.
     is_identity = taus == 0
@@ -131,11 +134,11 @@ def _slogdet_by_qr(a):
     return _sign_and_logarithm(jnp.diagonal(factors, axis1=-2, axis2=-1), jnp.prod(reflections, axis=-1))
 
 
-def _sign_and_logarithm(diagonal, sign):
+def _sign_and_logarithm(diagonal: ArrayLike, sign: ArrayLike) -> tuple[Array, Array]:
     return sign * jnp.prod(jnp.sign(diagonal), axis=-1), jnp.sum(jnp.log(jnp.abs(diagonal)), axis=-1)
 
 
-def _slogdet_jvp(primals, tangents):
+def _slogdet_jvp(primals: tuple[ArrayLike, ...], tangents: tuple[ArrayLike, ...]) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     """d log det = tr(A^-1 dA): the real part belongs to the logarithm, the imaginary one to the phase."""
     (a,), (a_dot,) = primals, tangents
     sign, logarithm = _slogdet_by_lu(a)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -32,9 +33,13 @@ from laminax._src.numerics.numpy.linalg.matrices import (
     relative_spacing,
 )
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 
 @fused
-def solve(a, b):
+def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """Solution x of a x = b.
 
     Args:
@@ -63,7 +68,7 @@ def solve(a, b):
     return solve_matrices(a, b[:, None])[..., 0] if is_vector else solve_matrices(a, b)
 
 
-def solve_matrices(a, b):
+def solve_matrices(a: ArrayLike, b: ArrayLike) -> Array:
     """By LU factorization, made once: derivatives solve with the same factors."""
     batch = np.broadcast_shapes(shape_of(a)[:-2], shape_of(b)[:-2])
     n, k = shape_of(b)[-2:]
@@ -74,11 +79,11 @@ def solve_matrices(a, b):
     factors = jnp.broadcast_to(factors, (*batch, n, n))
     permutation = jnp.broadcast_to(permutation, (*batch, n))
 
-    def forward(_, b):
+    def forward(_: Callable, b: ArrayLike) -> Array:
         y = la.triangular_solve(factors, permuted_rows(b, permutation), left_side=True, lower=True, unit_diagonal=True)
         return la.triangular_solve(factors, y, left_side=True)
 
-    def backward(_, b):
+    def backward(_: Callable, b: ArrayLike) -> Array:
         y = la.triangular_solve(factors, b, left_side=True, transpose_a=True)
         y = la.triangular_solve(factors, y, left_side=True, lower=True, unit_diagonal=True, transpose_a=True)
         return permuted_rows(y, jnp.argsort(permutation, axis=-1))
@@ -87,7 +92,7 @@ def solve_matrices(a, b):
 
 
 @fused
-def inv(a):
+def inv(a: ArrayLike) -> Array:
     """Inverse of square matrices.
 
     Args:
@@ -103,7 +108,7 @@ def inv(a):
     return solve_matrices(a, jnp.eye(shape_of(a)[-1], dtype=dtype_of(a)))
 
 
-def lstsq(a, b, rcond=None, *, numpy_resid: bool = False):
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False) -> tuple[Any, ...]:
     """Least-squares solution: the shortest x among those that make |a x - b| smallest.
 
     Args:
@@ -127,7 +132,7 @@ def lstsq(a, b, rcond=None, *, numpy_resid: bool = False):
 
 
 @fused
-def _lstsq(a, b, rcond):
+def _lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None) -> tuple[Array, ...]:
     a, b = ensure_arrays("lstsq", a, b)
     dtype = dtypes.to_inexact_dtype(dtypes.result_type(a, b))
     a, b = convert(a, dtype), convert(b, dtype)
@@ -146,29 +151,30 @@ def _lstsq(a, b, rcond):
 
 
 @custom_jvp
-def _shortest_solution(a, b, rcond):
+def _shortest_solution(a: ArrayLike, b: ArrayLike, rcond: ArrayLike) -> tuple[Array, ...]:
     x, s, kept, _ = _by_svd(a, b, rcond)
     return x, s, kept
 
 
-def _by_svd(a, b, rcond):
+def _by_svd(a: ArrayLike, b: ArrayLike, rcond: ArrayLike) -> tuple[Array, Array, Array, tuple[Array, Array, Callable, Callable]]:
     """The solution, singular values, which of them are kept, and the functions that multiply by A^+ and its adjoint."""
     u, s, vh = la.svd(a, full_matrices=False)
     kept = s >= jnp.asarray(rcond, s.dtype) * s[:1]
     kept = kept & (s > 0)
     inverse = jnp.where(kept, 1 / jnp.where(kept, s, jnp.ones_like(s)), jnp.zeros_like(s)).astype(dtype_of(a))[:, None]
 
-    def pinv_times(y):
+    def pinv_times(y: ArrayLike) -> Array:
         return product(la.adjoint(vh), inverse * product(la.adjoint(u), y))
 
-    def pinv_adjoint_times(y):
+    def pinv_adjoint_times(y: ArrayLike) -> Array:
         return product(u, inverse * product(vh, y))
 
     return pinv_times(b), s, kept, (u, vh, pinv_times, pinv_adjoint_times)
 
 
 @_shortest_solution.defjvp
-def _shortest_solution_jvp(primals, tangents):
+def _shortest_solution_jvp(primals: tuple[ArrayLike, ...],
+                           tangents: tuple[ArrayLike, ...]) -> tuple[tuple[Array, ...], tuple[Array, Array, Array]]:
     """dx = A^+ (db - dA x) + A^+ A^+^H dA^H r + (1 - A^+ A) dA^H A^+^H x, r = b - A x; it needs no distinct singular values."""
     (a, b, rcond), (a_dot, b_dot, _) = primals, tangents
     x, s, kept, (u, vh, times, adjoint_times) = _by_svd(a, b, rcond)
@@ -180,7 +186,7 @@ def _shortest_solution_jvp(primals, tangents):
     return (x, s, kept), (x_dot, s_dot, np.zeros(shape_of(kept), dtypes.float0))
 
 
-def pinv(a, rtol=None, hermitian: bool = False, *, rcond=None):
+def pinv(a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False, *, rcond: float | None = None) -> Any:
     """Moore-Penrose pseudo-inverse.
 
     Args:
@@ -202,7 +208,7 @@ def pinv(a, rtol=None, hermitian: bool = False, *, rcond=None):
 
 
 @fused(static_argnames=("hermitian",))
-def _pinv(a, rtol, hermitian):
+def _pinv(a: ArrayLike, rtol: ArrayLike | None, hermitian: bool) -> Array:
     a = (as_square if hermitian else as_matrices)("pinv", a)
     *batch, m, n = shape_of(a)
     if not m or not n:
@@ -211,7 +217,7 @@ def _pinv(a, rtol, hermitian):
     return (_pinv_hermitian if hermitian else _pinv_general)(a, rtol)
 
 
-def _pinv_by_svd(a, rtol, hermitian):
+def _pinv_by_svd(a: ArrayLike, rtol: ArrayLike, hermitian: bool) -> Array:
     u, s, vh = hermitian_svd(a) if hermitian else la.svd(a, full_matrices=False)
     kept = s > for_each_matrix(rtol, s.dtype) * s[..., :1]
     inverse = jnp.where(kept, 1 / jnp.where(kept, s, jnp.ones_like(s)), jnp.zeros_like(s)).astype(dtype_of(a))
@@ -219,17 +225,17 @@ def _pinv_by_svd(a, rtol, hermitian):
 
 
 @custom_jvp
-def _pinv_general(a, rtol):
+def _pinv_general(a: ArrayLike, rtol: ArrayLike) -> Array:
     return _pinv_by_svd(a, rtol, False)
 
 
 @custom_jvp
-def _pinv_hermitian(a, rtol):
+def _pinv_hermitian(a: ArrayLike, rtol: ArrayLike) -> Array:
     return _pinv_by_svd(a, rtol, True)
 
 
-def _pinv_jvp(inverse):
-    def rule(primals, tangents):
+def _pinv_jvp(inverse: custom_jvp) -> Callable:
+    def rule(primals: tuple[ArrayLike, ...], tangents: tuple[ArrayLike, ...]) -> tuple[Array, Array]:
         """Golub and Pereyra, "The differentiation of pseudo-inverses", 1973, equation 4.12."""
         (a, rtol), (a_dot, _) = primals, tangents
         p = inverse(a, rtol)
@@ -244,7 +250,7 @@ _pinv_general.defjvp(_pinv_jvp(_pinv_general))
 _pinv_hermitian.defjvp(_pinv_jvp(_pinv_hermitian))
 
 
-def tensorinv(a, ind: int = 2):
+def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     """Inverse of the linear map that `tensordot(a, ., ind)` is.
 
     Args:
@@ -268,7 +274,7 @@ def tensorinv(a, ind: int = 2):
     return jnp.reshape(inv(jnp.reshape(a, (rows, columns))), (*shape[ind:], *shape[:ind]))
 
 
-def tensorsolve(a, b, axes: Sequence[int] | None = None):
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Solution x of tensordot(a, x, x.ndim) = b.
 
     Args:

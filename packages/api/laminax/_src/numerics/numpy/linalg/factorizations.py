@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from laminax_ir.ops import linalg as la
 
@@ -10,6 +10,10 @@ from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import dtype_of
 from laminax._src.numerics.numpy.linalg.matrices import as_matrices, as_square
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
 
 class EigResult(NamedTuple):
@@ -37,7 +41,7 @@ class SVDResult(NamedTuple):
     Vh: Any
 
 
-def cholesky(a, *, upper: bool = False, symmetrize_input: bool = True):
+def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
     """Cholesky factor of positive definite matrices: a = L L^H.
 
     Args:
@@ -55,12 +59,12 @@ def cholesky(a, *, upper: bool = False, symmetrize_input: bool = True):
 
 
 @fused(static_argnames=("upper", "symmetrize_input"))
-def _cholesky(a, upper, symmetrize_input):
+def _cholesky(a: ArrayLike, upper: bool, symmetrize_input: bool) -> Array:
     factor = la.cholesky(as_square("cholesky", a), symmetrize_input=symmetrize_input)
     return la.adjoint(factor) if upper else factor
 
 
-def qr(a, mode: str = "reduced"):
+def qr(a: Any, mode: str = "reduced") -> QRResult | Array:
     """QR factorization, a = Q R.
 
     Args:
@@ -81,7 +85,7 @@ def qr(a, mode: str = "reduced"):
 
 
 @fused(static_argnames=("mode",))
-def _qr(a, mode):
+def _qr(a: ArrayLike, mode: str) -> Any:
     a = as_matrices("qr", a)
     if mode == "raw":
         factors, taus = la.geqrf(a)
@@ -90,7 +94,8 @@ def _qr(a, mode):
     return r if mode == "r" else (q, r)
 
 
-def svd(a, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False, subset_by_index=None):
+def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,
+        subset_by_index: tuple[int, ...] | None = None) -> Any:
     """Singular value decomposition, a = U diag(S) Vh.
 
     Args:
@@ -113,14 +118,14 @@ def svd(a, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool 
 
 
 @fused(static_argnames=("full_matrices", "compute_uv", "hermitian"))
-def _svd(a, full_matrices, compute_uv, hermitian):
+def _svd(a: ArrayLike, full_matrices: bool, compute_uv: bool, hermitian: bool) -> Any:
     if not hermitian:
         return la.svd(as_matrices("svd", a), full_matrices=full_matrices, compute_uv=compute_uv)
     u, s, vh = hermitian_svd(as_square("svd", a))
     return (u, s, vh) if compute_uv else s
 
 
-def hermitian_svd(a):
+def hermitian_svd(a: ArrayLike) -> tuple[Array, ...]:
     v, w = la.eigh(a)
     order = jnp.argsort(-jnp.abs(w), axis=-1)
     w = jnp.take_along_axis(w, order, axis=-1)
@@ -129,12 +134,12 @@ def hermitian_svd(a):
     return v * sign[..., None, :], jnp.abs(w), la.adjoint(v)
 
 
-def svdvals(x, /):
+def svdvals(x: ArrayLike, /) -> Array:
     """Singular values of matrices [..., m, n]: real [..., min(m, n)], descending."""
     return _svd(x, full_matrices=False, compute_uv=False, hermitian=False)
 
 
-def eig(a) -> EigResult:
+def eig(a: ArrayLike) -> EigResult:
     """Eigenvalues and eigenvectors of general matrices: a v[:, i] = w[i] v[:, i]. On CPU only; vectors have no derivative.
 
     Args:
@@ -150,17 +155,17 @@ def eig(a) -> EigResult:
 
 
 @fused
-def _eig(a):
+def _eig(a: ArrayLike) -> tuple[Array, Array]:
     return tuple(la.eig(as_square("eig", a), compute_left_eigenvectors=False))
 
 
 @fused
-def eigvals(a):
+def eigvals(a: ArrayLike) -> Array:
     """Eigenvalues of general matrices [..., n, n]: complex [..., n], in no order. On CPU only."""
     return la.eig(as_square("eigvals", a), compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
 
 
-def eigh(a, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
+def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
     """Eigenvalues and eigenvectors of Hermitian matrices: a v[:, i] = w[i] v[:, i].
 
     Args:
@@ -184,11 +189,11 @@ def _is_lower(name: str, UPLO: Any) -> bool:
 
 
 @fused(static_argnames=("lower", "symmetrize_input"))
-def _eigh(a, lower, symmetrize_input):
+def _eigh(a: ArrayLike, lower: bool, symmetrize_input: bool) -> tuple[Array, Array]:
     v, w = la.eigh(as_square("eigh", a), lower=lower, symmetrize_input=symmetrize_input)
     return w, v
 
 
-def eigvalsh(a, UPLO: str | None = "L", *, symmetrize_input: bool = True):
+def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
     """Eigenvalues of Hermitian matrices [..., n, n]: real [..., n], ascending; parameters as for `eigh`."""
     return _eigh(a, lower=_is_lower("eigvalsh", UPLO), symmetrize_input=bool(symmetrize_input))[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
@@ -10,6 +10,11 @@ from laminax_ir.types.errors import ShapeError
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import dtype_of, inexact, shape_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from laminax_ir.types.annotations import ArrayLike
 
 
 class MatrixShapeError(ShapeError, ValueError):
@@ -52,7 +57,7 @@ def permuted_rows(b: Any, permutation: Any) -> Any:
     return jnp.take_along_axis(b, permutation[..., None], axis=-2)
 
 
-def for_each_matrix(tolerance, dtype):
+def for_each_matrix(tolerance: ArrayLike, dtype: np.dtype) -> Any:
     """A scalar, or one number per matrix with an axis for its singular values."""
     tolerance = jnp.asarray(tolerance, dtype)
     return tolerance[..., None] if tolerance.ndim else tolerance

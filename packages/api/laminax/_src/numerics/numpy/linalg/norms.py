@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,9 +17,13 @@ from laminax._src.numerics.numpy.arguments import axis_tuple, dtype_of, inexact,
 from laminax._src.numerics.numpy.linalg.equations import inv
 from laminax._src.numerics.numpy.linalg.matrices import as_matrices, as_square, for_each_matrix, relative_spacing
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
+
 
 @fused(static_argnames=("ord", "axis", "keepdims"))
-def norm(x, ord=None, axis=None, keepdims: bool = False):
+def norm(x: ArrayLike, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Norm of vectors or matrices.
 
     Args:
@@ -47,7 +52,7 @@ def norm(x, ord=None, axis=None, keepdims: bool = False):
     raise ValueError(f"norm: one axis makes a vector norm, two make a matrix norm; got axis={axis} for {get_aval(x).str_short()}")
 
 
-def _vector_norm(x, ord, axes, keepdims):
+def _vector_norm(x: ArrayLike, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Array:
     if isinstance(ord, str):
         raise ValueError(f"Invalid order {ord!r} for vector norm: a number is expected, such as numpy.inf")
     ord = float(ord)
@@ -66,7 +71,7 @@ def _vector_norm(x, ord, axes, keepdims):
     return jnp.power(jnp.sum(jnp.power(magnitude, ord), axis=axes, keepdims=keepdims), 1 / ord)
 
 
-def _matrix_norm(x, ord, axes, keepdims):
+def _matrix_norm(x: ArrayLike, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Array:
     if ord in ("fro", "f"):
         return _vector_norm(x, 2, axes, keepdims)
     row, column = axes
@@ -83,12 +88,12 @@ def _matrix_norm(x, ord, axes, keepdims):
     return jnp.expand_dims(result, tuple(sorted(axes))) if keepdims else result
 
 
-def matrix_norm(x, /, *, keepdims: bool = False, ord="fro"):
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     """Norm of the matrices in the last two axes; parameters as for `norm`."""
     return norm(x, ord, (-2, -1), keepdims)
 
 
-def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord=2):
+def vector_norm(x: ArrayLike, /, *, axis: tuple[int, ...] | None = None, keepdims: bool = False, ord: float = 2) -> Array:
     """Norm of vectors.
 
     Args:
@@ -104,12 +109,12 @@ def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord=2):
 
 
 @fused(static_argnames=("ord", "axis", "keepdims"))
-def _flat_norm(x, ord, axis, keepdims):
+def _flat_norm(x: ArrayLike, ord: float, axis: tuple[int, ...], keepdims: bool) -> Array:
     x = inexact("vector_norm", x)
     return _vector_norm(x, ord, axis_tuple("vector_norm", axis, len(shape_of(x))), keepdims)
 
 
-def cond(x, p=None):
+def cond(x: ArrayLike, p: Any = None) -> Any:
     """Condition number: norm(x) times norm(inv(x)).
 
     Args:
@@ -126,7 +131,7 @@ def cond(x, p=None):
 
 
 @fused(static_argnames=("p",))
-def _cond(x, p):
+def _cond(x: ArrayLike, p: Any) -> Array:
     x = as_matrices("cond", x)
     if p in (None, 2, -2):
         s = la.svd(x, compute_uv=False)
@@ -137,7 +142,7 @@ def _cond(x, p):
     return jnp.where(is_nan, jnp.full_like(result, math.inf), result)
 
 
-def matrix_rank(M, rtol=None, *, hermitian: bool = False, tol=None):
+def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool = False, tol: float | None = None) -> Array:
     """Number of singular values that are not nearly 0.
 
     Args:
@@ -158,7 +163,7 @@ def matrix_rank(M, rtol=None, *, hermitian: bool = False, tol=None):
 
 
 @fused(static_argnames=("hermitian",))
-def _matrix_rank(M, rtol, tol, hermitian):
+def _matrix_rank(M: ArrayLike, rtol: ArrayLike | None, tol: ArrayLike | None, hermitian: bool) -> Array:
     M = inexact("matrix_rank", M)
     if len(shape_of(M)) < 2:
         return jnp.any(M != 0).astype(np.int32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops.shape_arguments import canonical_axis
 from laminax_ir.types.avals import get_aval
@@ -14,8 +14,12 @@ from laminax._src.numerics.numpy.arguments import dtype_of, ensure_array, ensure
 from laminax._src.numerics.numpy.linalg.equations import inv
 from laminax._src.numerics.numpy.linalg.matrices import MatrixShapeError
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_runtime.arrays.arrays import Array
 
-def matrix_power(a, n: int):
+
+def matrix_power(a: ArrayLike, n: int) -> Any:
     """Power of square matrices, by repeated squaring.
 
     Args:
@@ -36,7 +40,7 @@ def matrix_power(a, n: int):
 
 
 @fused(static_argnames=("n",))
-def _matrix_power(a, n):
+def _matrix_power(a: ArrayLike, n: int) -> Array:
     a = ensure_array("matrix_power", a)
     shape = shape_of(a)
     if len(shape) < 2 or shape[-1] != shape[-2]:
@@ -54,7 +58,7 @@ def _matrix_power(a, n):
         square = jnp.matmul(square, square)
 
 
-def multi_dot(arrays: Sequence, *, precision=None):
+def multi_dot(arrays: Sequence, *, precision: Any = None) -> Array:
     """Matrix product of several arrays, multiplied in the order that takes the fewest operations.
 
     Args:
@@ -103,23 +107,24 @@ def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
     return splits
 
 
-def matmul(x1, x2, /, *, precision=None, preferred_element_type=None):
+def matmul(x1: Any, x2: Any, /, *, precision: str | None = None, preferred_element_type: Any = None) -> Array:
     """Matrix product of the last two axes; the same as `numpy.matmul`."""
     return jnp.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
 
 
-def tensordot(x1, x2, /, *, axes=2, precision=None, preferred_element_type=None, out_sharding=None):
+def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2, precision: Any = None, preferred_element_type: Any = None,
+              out_sharding: Any = None) -> Array:
     """Sum of products over given axes; the same as `numpy.tensordot`."""
     return jnp.tensordot(x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type,
                          out_sharding=out_sharding)
 
 
-def vecdot(x1, x2, /, *, axis: int = -1, precision=None, preferred_element_type=None):
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Array:
     """Inner products along an axis, the first argument conjugated; the same as `numpy.vecdot`."""
     return jnp.vecdot(x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type)
 
 
-def outer(x1, x2, /):
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Products of all elements of a vector [m] with all of a vector [n]: [m, n].
 
     Raises:
@@ -132,7 +137,7 @@ def outer(x1, x2, /):
     return jnp.outer(x1, x2)
 
 
-def cross(x1, x2, /, *, axis: int = -1):
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """Cross product of vectors of 3 components along an axis; the other axes are broadcast.
 
     Raises:
@@ -147,16 +152,16 @@ def cross(x1, x2, /, *, axis: int = -1):
     return jnp.cross(x1, x2, axis=axis)
 
 
-def matrix_transpose(x, /):
+def matrix_transpose(x: Any, /) -> Any:
     """Matrices with their rows and columns exchanged: [..., n, m] from [..., m, n]."""
     return jnp.matrix_transpose(x)
 
 
-def diagonal(x, /, *, offset: int = 0):
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     """Diagonals of the matrices in the last two axes, along a new last axis; see `numpy.diagonal`."""
     return jnp.diagonal(x, offset, axis1=-2, axis2=-1)
 
 
-def trace(x, /, *, offset: int = 0, dtype=None):
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """Sums of a diagonal of the matrices in the last two axes; see `numpy.trace`."""
     return jnp.trace(x, offset, axis1=-2, axis2=-1, dtype=user_dtype("trace", dtype))

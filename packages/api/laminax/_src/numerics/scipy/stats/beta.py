@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import documented, exponential, logarithm, standardized, where_positive, where_supported
 from laminax._src.numerics.scipy.special import betainc, betaln, xlog1py, xlogy
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
 
@@ -12,7 +17,7 @@ _documented = documented("the beta distribution")
 
 
 @_documented
-def logpdf(x, a, b, loc=0, scale=1):
+def logpdf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, scale, a, b = standardized("beta.logpdf", x, loc, scale, a, b)
     inside = ~((z < 0) | (z > 1))
     safe = jnp.where(inside, z, jnp.full_like(z, 0.5))
@@ -24,13 +29,13 @@ pdf = exponential(logpdf)
 
 
 @_documented
-def cdf(x, a, b, loc=0, scale=1):
+def cdf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, _, a, b = standardized("beta.cdf", x, loc, scale, a, b)
     return betainc(a, b, jnp.clip(z, 0, 1))
 
 
 @_documented
-def sf(x, a, b, loc=0, scale=1):
+def sf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, _, a, b = standardized("beta.sf", x, loc, scale, a, b)
     return betainc(b, a, 1 - jnp.clip(z, 0, 1))
 

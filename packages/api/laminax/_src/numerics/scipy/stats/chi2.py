@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import documented, exponential, logarithm, standardized, where_supported
 from laminax._src.numerics.scipy.special import gammainc, gammaincc, gammaln, xlogy
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
 
@@ -14,7 +18,7 @@ _documented = documented("the chi-squared distribution")
 
 
 @_documented
-def logpdf(x, df, loc=0, scale=1):
+def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, scale, df = standardized("chi2.logpdf", x, loc, scale, df)
     half = df / 2
     inside = ~(z < 0)
@@ -26,13 +30,13 @@ pdf = exponential(logpdf)
 
 
 @_documented
-def cdf(x, df, loc=0, scale=1):
+def cdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, _, df = standardized("chi2.cdf", x, loc, scale, df)
     return gammainc(df / 2, jnp.maximum(z, 0) / 2)
 
 
 @_documented
-def sf(x, df, loc=0, scale=1):
+def sf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, _, df = standardized("chi2.sf", x, loc, scale, df)
     return gammaincc(df / 2, jnp.maximum(z, 0) / 2)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
@@ -10,11 +11,14 @@ from laminax._src.numerics.numpy.arguments import promote_inexact
 from laminax._src.numerics.scipy.distributions import described
 from laminax._src.numerics.scipy.special import gammaln, xlogy
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 __all__ = ["logpdf", "pdf"]
 
 
 @fused
-def logpdf(x, alpha):
+def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     """Logarithm of the density of the Dirichlet distribution.
 
     Args:
@@ -39,6 +43,6 @@ def logpdf(x, alpha):
 
 
 @fused
-def pdf(x, alpha):
+def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     """Density of the Dirichlet distribution; see `logpdf`."""
     return jnp.exp(logpdf(x, alpha))

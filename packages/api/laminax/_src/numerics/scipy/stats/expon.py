@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import (
@@ -15,13 +16,16 @@ from laminax._src.numerics.scipy.distributions import (
     where_supported,
 )
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
 _documented = documented("the exponential distribution")
 
 
 @_documented
-def logpdf(x, loc=0, scale=1):
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, scale = standardized("expon.logpdf", x, loc, scale)
     return where_supported(~(z < 0), -z - jnp.log(scale))
 
@@ -30,13 +34,13 @@ pdf = exponential(logpdf)
 
 
 @_documented
-def cdf(x, loc=0, scale=1):
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, _ = standardized("expon.cdf", x, loc, scale)
     return -jnp.expm1(-jnp.maximum(z, 0))
 
 
 @_documented
-def logsf(x, loc=0, scale=1):
+def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, _ = standardized("expon.logsf", x, loc, scale)
     return -jnp.maximum(z, 0)
 
@@ -45,6 +49,6 @@ logcdf, sf = logarithm(cdf), exponential(logsf)
 
 
 @_documented
-def ppf(q, loc=0, scale=1):
+def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     q, loc, scale = broadcast("expon.ppf", q, loc, scale)
     return where_probability(q, loc - scale * jnp.log1p(-jnp.where(q <= 1, q, math.nan)))

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, logarithm, standardized, where_probability
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -11,7 +16,7 @@ _documented = documented("the left-skewed Gumbel distribution")
 
 
 @_documented
-def logpdf(x, loc=0, scale=1):
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, scale = standardized("gumbel_l.logpdf", x, loc, scale)
     return z - jnp.exp(z) - jnp.log(scale)
 
@@ -20,13 +25,13 @@ pdf = exponential(logpdf)
 
 
 @_documented
-def cdf(x, loc=0, scale=1):
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, _ = standardized("gumbel_l.cdf", x, loc, scale)
     return -jnp.expm1(-jnp.exp(z))
 
 
 @_documented
-def logsf(x, loc=0, scale=1):
+def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, _ = standardized("gumbel_l.logsf", x, loc, scale)
     return -jnp.exp(z)
 
@@ -35,6 +40,6 @@ logcdf, sf = logarithm(cdf), exponential(logsf)
 
 
 @_documented
-def ppf(p, loc=0, scale=1):
+def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     p, loc, scale = broadcast("gumbel_l.ppf", p, loc, scale)
     return where_probability(p, loc + scale * jnp.log(-jnp.log1p(-p)))

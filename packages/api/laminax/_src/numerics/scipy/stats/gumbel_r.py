@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, logarithm, standardized, where_probability
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -11,7 +16,7 @@ _documented = documented("the right-skewed Gumbel distribution")
 
 
 @_documented
-def logpdf(x, loc=0, scale=1):
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, scale = standardized("gumbel_r.logpdf", x, loc, scale)
     return -z - jnp.exp(-z) - jnp.log(scale)
 
@@ -20,13 +25,13 @@ pdf = exponential(logpdf)
 
 
 @_documented
-def logcdf(x, loc=0, scale=1):
+def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, _ = standardized("gumbel_r.logcdf", x, loc, scale)
     return -jnp.exp(-z)
 
 
 @_documented
-def sf(x, loc=0, scale=1):
+def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, _ = standardized("gumbel_r.sf", x, loc, scale)
     return -jnp.expm1(-jnp.exp(-z))
 
@@ -35,6 +40,6 @@ cdf, logsf = exponential(logcdf), logarithm(sf)
 
 
 @_documented
-def ppf(p, loc=0, scale=1):
+def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     p, loc, scale = broadcast("gumbel_r.ppf", p, loc, scale)
     return where_probability(p, loc - scale * jnp.log(-jnp.log(p)))

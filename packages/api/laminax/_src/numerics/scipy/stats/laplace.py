@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import documented, exponential, standardized
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 __all__ = ["cdf", "logpdf", "pdf"]
 
@@ -11,7 +16,7 @@ _documented = documented("the Laplace distribution")
 
 
 @_documented
-def logpdf(x, loc=0, scale=1):
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, scale = standardized("laplace.logpdf", x, loc, scale)
     return -jnp.abs(z) - jnp.log(2 * scale)
 
@@ -20,7 +25,7 @@ pdf = exponential(logpdf)
 
 
 @_documented
-def cdf(x, loc=0, scale=1):
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, _ = standardized("laplace.cdf", x, loc, scale)
     tail = jnp.exp(-jnp.abs(z)) / 2
     return jnp.where(z <= 0, tail, 1 - tail)

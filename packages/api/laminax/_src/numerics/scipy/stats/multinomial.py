@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import ensure_array, promote_inexact
 from laminax._src.numerics.scipy.special import gammaln, xlogy
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 __all__ = ["logpmf", "pmf"]
 
 
 @fused
-def logpmf(x, n, p):
+def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     """Logarithm of the probability of counts of the multinomial distribution.
 
     Args:
@@ -32,6 +36,6 @@ def logpmf(x, n, p):
 
 
 @fused
-def pmf(x, n, p):
+def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     """Probability of counts of the multinomial distribution; see `logpmf`."""
     return jnp.exp(logpmf(x, n, p))

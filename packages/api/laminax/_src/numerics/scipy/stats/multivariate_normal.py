@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops import linalg as la
 
@@ -11,10 +12,13 @@ from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import inexact, promote_dtypes
 from laminax._src.numerics.scipy.distributions import described
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 __all__ = ["logpdf", "pdf"]
 
 
-def logpdf(x, mean, cov, allow_singular: None = None):
+def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None = None) -> Any:
     """Logarithm of the density of the multivariate normal distribution.
 
     Args:
@@ -36,7 +40,7 @@ def logpdf(x, mean, cov, allow_singular: None = None):
 
 
 @fused
-def _logpdf(x, mean, cov):
+def _logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
     x, mean, cov = (jnp.asarray(inexact("multivariate_normal.logpdf", v))
                     for v in promote_dtypes("multivariate_normal.logpdf", x, mean, cov))
     if not mean.shape:
@@ -55,6 +59,6 @@ def _logpdf(x, mean, cov):
 
 
 @fused
-def pdf(x, mean, cov):
+def pdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
     """Density of the multivariate normal distribution; see `logpdf`."""
     return jnp.exp(logpdf(x, mean, cov))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, where_supported
 from laminax._src.numerics.scipy.special import gammaln, xlog1py
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 __all__ = ["logpmf", "pmf"]
 
 
 @documented("the negative binomial distribution")
-def logpmf(k, n, p, loc=0):
+def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
     k, n, p, loc = broadcast("nbinom.logpmf", k, n, p, loc)
     inside = ~(k < loc)
     y = jnp.where(inside, k - loc, jnp.zeros_like(k))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,13 +12,16 @@ from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, where_supported
 from laminax._src.numerics.scipy.special import gammaincc, gammaln, xlogy
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 __all__ = ["cdf", "entropy", "logpmf", "pmf"]
 
 _documented = documented("the Poisson distribution")
 
 
 @_documented
-def logpmf(k, mu, loc=0):
+def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     k, mu, loc = broadcast("poisson.logpmf", k, mu, loc)
     inside = ~((k < loc) | (jnp.floor(k) != k)) | jnp.isnan(k)
     x = jnp.where(inside, k - loc, jnp.zeros_like(k))
@@ -28,7 +32,7 @@ pmf = exponential(logpmf)
 
 
 @_documented
-def cdf(k, mu, loc=0):
+def cdf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     k, mu, loc = broadcast("poisson.cdf", k, mu, loc)
     counted = (k >= loc) & jnp.isfinite(k)
     x = jnp.where(counted, jnp.floor(k - loc), jnp.zeros_like(k))
@@ -39,7 +43,7 @@ _TERMS = 200  # of the sum, which is used up to a mean of 100: ten standard devi
 
 
 @fused
-def entropy(mu, loc=0):
+def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     """Entropy of the Poisson distribution, in nats, elementwise.
 
     Args:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import documented, exponential, standardized, where_supported
 from laminax._src.numerics.scipy.special import log_ndtr
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
 
 _documented = documented("the truncated normal distribution")
 
 
-def _log_mass(a, b):
+def _log_mass(a: ArrayLike, b: ArrayLike) -> Array:
     """Logarithm of the normal distribution's mass from a to b, by the tails on their side, which do not cancel."""
     is_right = a > 0
     low, high = jnp.where(is_right, -b, a), jnp.where(is_right, -a, b)
@@ -26,13 +30,13 @@ def _log_mass(a, b):
 
 
 @_documented
-def logpdf(x, a, b, loc=0, scale=1):
+def logpdf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, scale, a, b = standardized("truncnorm.logpdf", x, loc, scale, a, b)
     value = -z * z / 2 - jnp.log(scale) - math.log(2 * math.pi) / 2 - _log_mass(a, b)
     return _checked(a, b, where_supported(~((z < a) | (z > b)), value))
 
 
-def _checked(a, b, value):
+def _checked(a: ArrayLike, b: ArrayLike, value: ArrayLike) -> Any:
     """NaN where the bounds are not in order."""
     return jnp.where(a < b, value, jnp.full_like(value, math.nan))
 
@@ -41,7 +45,7 @@ pdf = exponential(logpdf)
 
 
 @_documented
-def logcdf(x, a, b, loc=0, scale=1):
+def logcdf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, _, a, b = standardized("truncnorm.logcdf", x, loc, scale, a, b)
     inside = (z > a) & (z < b)
     value = _log_mass(a, jnp.where(inside, z, b)) - _log_mass(a, b)
@@ -49,7 +53,7 @@ def logcdf(x, a, b, loc=0, scale=1):
 
 
 @_documented
-def logsf(x, a, b, loc=0, scale=1):
+def logsf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, _, a, b = standardized("truncnorm.logsf", x, loc, scale, a, b)
     inside = (z > a) & (z < b)
     value = _log_mass(jnp.where(inside, z, a), b) - _log_mass(a, b)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import (
     broadcast,
@@ -12,13 +14,16 @@ from laminax._src.numerics.scipy.distributions import (
     where_supported,
 )
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 __all__ = ["cdf", "logpdf", "pdf", "ppf"]
 
 _documented = documented("the uniform distribution")
 
 
 @_documented
-def logpdf(x, loc=0, scale=1):
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     x, loc, scale = broadcast("uniform.logpdf", x, loc, scale)
     value = jnp.where(jnp.isnan(x), x, -jnp.log(scale))
     return where_supported(~((x < loc) | (x > loc + scale)), value)
@@ -28,12 +33,12 @@ pdf = exponential(logpdf)
 
 
 @_documented
-def cdf(x, loc=0, scale=1):
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     z, _ = standardized("uniform.cdf", x, loc, scale)
     return jnp.clip(z, 0, 1)
 
 
 @_documented
-def ppf(q, loc=0, scale=1):
+def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     q, loc, scale = broadcast("uniform.ppf", q, loc, scale)
     return where_probability(q, loc + scale * q)

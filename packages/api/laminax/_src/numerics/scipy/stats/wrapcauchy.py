@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, where_supported
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 __all__ = ["logpdf", "pdf"]
 
 
 @documented("the wrapped Cauchy distribution")
-def logpdf(x, c):
+def logpdf(x: ArrayLike, c: ArrayLike) -> Array:
     x, c = broadcast("wrapcauchy.logpdf", x, c)
     value = jnp.log1p(-c * c) - math.log(2 * math.pi) - jnp.log1p(c * c - 2 * c * jnp.cos(x))
     value = where_supported(~((x < 0) | (x > 2 * math.pi)), value)
