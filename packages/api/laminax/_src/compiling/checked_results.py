@@ -28,7 +28,6 @@ from laminax._src.compiling.regions import compile_program
 if TYPE_CHECKING:
     from laminax_ir.programs.jaxpr import Var
     from laminax_ir.types.annotations import Array
-    from laminax_runtime.arrays.arrays import Array
 
 
 def is_checking() -> bool:

@@ -36,7 +36,6 @@ from laminax._src.placement.partitioning import committed_sharding, names_shardi
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array
-    from laminax_runtime.arrays.arrays import Array
 
 _LEAF = tree_structure(0)
 _LIMIT = 8192

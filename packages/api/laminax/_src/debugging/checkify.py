@@ -52,7 +52,6 @@ from laminax_transforms import custom_jvp, custom_vjp, jvp, vjp
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
     from laminax_transforms.differentiation.autodiff import VJPFunction
 
 user_checks: frozenset[ErrorCategory] = frozenset({FailedCheckError})

@@ -19,7 +19,6 @@ from laminax._src.transforms import jvp, linearize, vjp, vmap
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
     from laminax_transforms.custom.custom_derivatives import custom_jvp
 
 _STEP = 1e-4

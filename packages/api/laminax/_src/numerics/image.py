@@ -22,7 +22,6 @@ from laminax._src.numerics.numpy.arguments import canonical_axes, ensure_array, 
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 class ResizeMethod(enum.Enum):

@@ -18,7 +18,6 @@ from laminax._src.names.interpreters.tables import RuleMapping
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 __all__ = ["JVPTrace", "JVPTracer"]
 

@@ -18,7 +18,6 @@ from laminax._src.numerics.numpy.reshaping import moveaxis as _moveaxis
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 __all__ = ["BatchTrace", "BatchTracer", "register_vmappable", "unregister_vmappable"]
 

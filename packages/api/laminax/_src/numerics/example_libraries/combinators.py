@@ -10,7 +10,6 @@ from laminax._src.numerics.random import keys as random_keys
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def serial(*layers: Layer) -> Layer:

@@ -21,7 +21,6 @@ from laminax._src.numerics.random import samplers
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 Layer = tuple[Callable, Callable]
 DimensionNumbers = tuple[str, str, str]

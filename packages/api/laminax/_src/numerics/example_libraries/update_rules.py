@@ -17,7 +17,6 @@ from laminax._src.numerics.numpy import namespace as jnp
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def _first(state: tuple[Any, ...]) -> Any:

@@ -14,7 +14,6 @@ from laminax._src.numerics.numpy.logarithmic_sums import logsumexp
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array
-    from laminax_runtime.arrays.arrays import Array
 
 
 def dot_product_attention(query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, *, scale: float | None = None,

@@ -18,7 +18,6 @@ from laminax._src.numerics.random import samplers
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 Initializer = Callable[..., Any]
 

@@ -22,7 +22,6 @@ from laminax._src.numerics.numpy.logarithmic_sums import logsumexp
 if TYPE_CHECKING:
     from laminax_ir.symbolic.symbolic_dims import SymbolicDim
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None) -> Any:

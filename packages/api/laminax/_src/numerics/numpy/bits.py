@@ -19,7 +19,6 @@ from laminax._src.numerics.numpy.arguments import convert, dtype_of, ensure_arra
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 _UINT8 = np.dtype(np.uint8)
 

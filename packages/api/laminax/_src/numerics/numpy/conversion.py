@@ -21,7 +21,6 @@ from laminax._src.numerics.numpy.arguments import as_array, convert, dtype_of, e
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array
-    from laminax_runtime.arrays.arrays import Array
 
 
 def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str | None = "K", ndmin: int = 0, device: Any = None,

@@ -20,7 +20,6 @@ from laminax._src.numerics.numpy.reducing import BOOL, static_axis, sum_dtype
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def cumsum(a: ArrayLike, axis: int | None = None, dtype: type | None = None, out: None = None) -> Any:

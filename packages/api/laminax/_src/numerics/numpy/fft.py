@@ -38,7 +38,6 @@ from laminax._src.numerics.numpy.repeating import roll
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 _NORMS = ("backward", "ortho", "forward")
 _INVERSE = (FftType.IFFT, FftType.IRFFT)

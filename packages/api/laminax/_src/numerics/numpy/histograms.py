@@ -39,7 +39,6 @@ from laminax._src.numerics.numpy.sorting import searchsorted
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 _INT32 = np.dtype(np.int32)
 

@@ -29,7 +29,6 @@ from laminax._src.numerics.numpy.reshaping import atleast_1d, atleast_2d, atleas
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 # --- joining ---
 

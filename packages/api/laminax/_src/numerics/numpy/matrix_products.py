@@ -36,7 +36,6 @@ from laminax._src.numerics.numpy.reshaping import broadcast_arrays, moveaxis
 if TYPE_CHECKING:
     from laminax_ir.ops.contraction import Precision
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def _precision(precision: Any) -> Any:

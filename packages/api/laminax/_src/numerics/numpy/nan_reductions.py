@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def without_nan(name: str, a: Any, value: Any) -> tuple[Any, Any]:

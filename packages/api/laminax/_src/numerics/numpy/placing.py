@@ -23,7 +23,6 @@ from laminax._src.numerics.numpy.updates import update
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: int, axis: int | None, inplace: bool = True, *,

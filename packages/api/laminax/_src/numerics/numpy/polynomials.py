@@ -44,7 +44,6 @@ from laminax._src.numerics.numpy.sorting import argsort
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def polyval(p: ArrayLike, x: float, *, unroll: int = 16) -> Array:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def sum(a: Any, axis: Any = None, dtype: np.dtype | type | None = None, out: None = None, keepdims: bool = False, initial: Any = None,

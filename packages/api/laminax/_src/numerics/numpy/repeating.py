@@ -37,7 +37,6 @@ from laminax._src.numerics.numpy.taking import take
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def tile(A: Any, reps: int | Sequence[int]) -> Any:

@@ -20,7 +20,6 @@ from laminax._src.numerics.numpy.conversion import asarray
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 # --- shape ---
 

@@ -31,7 +31,6 @@ from laminax._src.numerics.numpy.ufunc import builtin_ufunc
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 @builtin_ufunc()

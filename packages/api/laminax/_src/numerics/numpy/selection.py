@@ -34,7 +34,6 @@ from laminax._src.numerics.numpy.gather_plans import brought_in_range
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 _BOOL = np.dtype(bool)
 

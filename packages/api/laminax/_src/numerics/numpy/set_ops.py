@@ -46,7 +46,6 @@ from laminax._src.numerics.numpy.taking import _take
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 _INT32 = np.dtype(np.int32)
 

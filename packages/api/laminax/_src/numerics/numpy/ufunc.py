@@ -27,7 +27,6 @@ from laminax._src.numerics.numpy.reshaping import moveaxis
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 class ufunc:

@@ -20,7 +20,6 @@ from laminax._src.numerics.numpy.conditions import _where, truth_of
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def update(kind: str) -> Callable:

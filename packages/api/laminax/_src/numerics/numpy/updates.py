@@ -26,7 +26,6 @@ from laminax._src.numerics.numpy.indexing import read
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
     from laminax._src.numerics.numpy.gather_plans import Plan
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 @takes_out_sharding

@@ -35,7 +35,6 @@ from laminax._src.numerics.random.samplers import _normal_real, _sample_exponent
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 _STATIC = ("shape", "dtype")
 

@@ -27,7 +27,6 @@ from laminax._src.numerics.random.samplers import gumbel, randint, uniform
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 @takes_out_sharding

@@ -21,7 +21,6 @@ from laminax._src.numerics.random import samplers
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array
-    from laminax_runtime.arrays.arrays import Array
 
 
 @register_dataclass

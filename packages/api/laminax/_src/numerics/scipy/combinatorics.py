@@ -18,7 +18,6 @@ from laminax._src.numerics.scipy.special import gammaln, gammasgn
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def bernoulli(n: int) -> Array:

@@ -17,7 +17,6 @@ from laminax._src.numerics.numpy.arguments import axis_tuple, convert, ensure_ar
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 _MODES = ("full", "same", "valid")
 

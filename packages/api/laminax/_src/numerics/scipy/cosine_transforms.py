@@ -22,7 +22,6 @@ from laminax._src.numerics.numpy.arguments import axis_tuple, inexact, one_axis,
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:

@@ -26,7 +26,6 @@ from laminax._src.numerics.scipy.special import gammasgn
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 _START = 0.25  # the distance from 1 up to which the series is summed
 _SERIES_TERMS = 300  # 0.75**300 is 3e-38

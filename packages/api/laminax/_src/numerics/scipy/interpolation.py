@@ -20,7 +20,6 @@ from laminax._src.numerics.numpy.arguments import convert, ensure_array, ensure_
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 # --- in arrays ---
 

@@ -23,7 +23,6 @@ from laminax._src.numerics.scipy.special import ndtr
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 @register_pytree_node_class

@@ -25,7 +25,6 @@ from laminax._src.numerics.scipy.linalg import _promoted
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 # The [m/m] Padé approximant of exp is q(x) / q(-x); it is exact to rounding where the 1-norm is below theta.
 _PADE_7 = (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0)

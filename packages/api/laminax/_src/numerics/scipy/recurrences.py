@@ -21,7 +21,6 @@ from laminax._src.numerics.numpy.arguments import concrete_numpy, ensure_arrays,
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:

@@ -19,7 +19,6 @@ from laminax._src.numerics.random import samplers
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def _vectors(name: str, x: Any, size: int) -> Any:

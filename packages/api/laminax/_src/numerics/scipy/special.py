@@ -31,7 +31,6 @@ from laminax._src.numerics.numpy.arguments import (
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 # --- functions that are one operation ---
 

@@ -18,7 +18,6 @@ from laminax._src.numerics.numpy.arguments import dtype_of, ensure_array, inexac
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 # --- made of arrays ---
 

@@ -18,7 +18,6 @@ from laminax._src.numerics.numpy.arguments import convert, ensure_arrays, inexac
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 _BOUNDARIES = {"even": "reflect", "odd": "odd", "constant": "edge", "zeros": "constant", None: None}
 

@@ -17,7 +17,6 @@ from laminax._src.numerics.numpy.arguments import dtype_of, ensure_array, inexac
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 _NAN_POLICIES = ("propagate", "omit", "raise")
 

@@ -27,7 +27,6 @@ from laminax._src.numerics.sparse.layout import bcoo_broadcast_in_dim, bcoo_upda
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:

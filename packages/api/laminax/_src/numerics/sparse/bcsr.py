@@ -27,7 +27,6 @@ from laminax._src.numerics.sparse.transform import sparsify
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 @pytree.register_pytree_node_class

@@ -16,7 +16,6 @@ from laminax._src.numerics.sparse.products import bcoo_dot_general
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array
-    from laminax_runtime.arrays.arrays import Array
 
 
 @pytree.register_pytree_node_class

@@ -16,7 +16,6 @@ from laminax._src.numerics.sparse.coo import check_matrix, matmat, matrix_produc
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array
-    from laminax_runtime.arrays.arrays import Array
 
 
 class _Compressed(JAXSparse):

@@ -15,7 +15,6 @@ from laminax._src.numerics.sparse.bcoo import BCOO
 if TYPE_CHECKING:
     from laminax_ir.pytrees.pytree import PyTreeDef
     from laminax_ir.types.annotations import Array
-    from laminax_runtime.arrays.arrays import Array
 
 
 def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any) -> Callable:

@@ -18,7 +18,6 @@ from laminax._src.numerics.numpy.linalg import factorizations, norms
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 _EXACT = contraction.Precision.HIGHEST
 

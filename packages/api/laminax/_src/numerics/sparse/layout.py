@@ -18,7 +18,6 @@ from laminax._src.numerics.sparse.ordering import bcoo_sum_duplicates
 
 if TYPE_CHECKING:  # BCOO arrays have methods of these, which make arrays of the class they get
     from laminax_ir.types.annotations import Array
-    from laminax_runtime.arrays.arrays import Array
 
     from laminax._src.numerics.sparse.bcoo import BCOO
 

@@ -22,7 +22,6 @@ from laminax._src.numerics.sparse.layout import at_most_one_per_place
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 _Numbers = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
 

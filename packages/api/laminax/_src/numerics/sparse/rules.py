@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from laminax_ir.ops.indexing import GatherDimensionNumbers
     from laminax_ir.programs.primitive import Primitive
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 dense_results.update((  # not 0 at 0
     op.acos_p, op.acosh_p, op.cos_p, op.cosh_p, op.exp_p, op.exp2_p, op.log_p, op.logistic_p, op.rsqrt_p, op.is_finite_p, op.not_p,

@@ -22,7 +22,6 @@ from laminax._src.numerics.sparse.layout import at_most_one_per_place, bcoo_sque
 
 if TYPE_CHECKING:  # BCOO arrays have methods of these, which make arrays of the class they get
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
     from laminax._src.numerics.sparse.bcoo import BCOO
 

@@ -17,7 +17,6 @@ from laminax._src.numerics.sparse.csr import CSR
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 _ORDERS = {0: "NATURAL", 1: "COLAMD", 2: "MMD_AT_PLUS_A", 3: "MMD_ATA"}  # SuperLU's names of column orderings
 

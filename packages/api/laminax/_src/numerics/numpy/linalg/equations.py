@@ -35,7 +35,6 @@ from laminax._src.numerics.numpy.linalg.matrices import (
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 @fused

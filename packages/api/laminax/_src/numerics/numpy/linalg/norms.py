@@ -19,7 +19,6 @@ from laminax._src.numerics.numpy.linalg.matrices import as_matrices, as_square, 
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 @fused(static_argnames=("ord", "axis", "keepdims"))

@@ -16,7 +16,6 @@ from laminax._src.numerics.numpy.linalg.matrices import MatrixShapeError
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_runtime.arrays.arrays import Array
 
 
 def matrix_power(a: ArrayLike, n: int) -> Any:
