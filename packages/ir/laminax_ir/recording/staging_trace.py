@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 import numpy as np
 
 from laminax_ir.options import config
+from laminax_ir.programs.check import check_jaxpr
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.programs.result_types import typed_results
+from laminax_ir.recording.origins import why_unknown
 from laminax_ir.refs import staged_refs
 from laminax_ir.refs.refs import Ref, refuse_in_operation
 from laminax_ir.symbolic.symbolic_dims import SymbolicDim
@@ -64,7 +66,6 @@ class StagedTracer(Tracer):
         return f"made by {self.eqn.primitive}", source.summarize(self.eqn.source_info)
 
     def why_unknown(self) -> str:
-        from laminax_ir.recording.origins import why_unknown  # for messages
         return why_unknown(self)
 
 
@@ -298,7 +299,6 @@ def record_program(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedA
         if collects:
             gc.enable()
     if config.check.value:
-        from laminax_ir.programs.check import check_jaxpr  # with the option only
         check_jaxpr(closed)
     if config.check_leaks.value:
         del tracers, outputs

@@ -329,7 +329,7 @@ class _Interpreter:
         is_new = inner.failed & ~record.failed
         return results, tree_map(lambda new, old: _chosen(is_new, new, old), inner, record)
 
-    def per_device(self, params: dict[str, Any], operands: Any, record: Any) -> Any:
+    def per_device(self, params: Any, operands: Any, record: Any) -> Any:
         """Each device keeps a record; that of the first one that has failed counts."""
         closed, unchecked = params["jaxpr"], params.get("unchecked_axes", ())
         fields, tree = tree_flatten(self.no_failure())

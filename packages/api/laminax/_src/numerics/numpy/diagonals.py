@@ -271,7 +271,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple:
     return _triangle_indices("triu_indices", np.triu_indices, n, k, m)
 
 
-def _triangle_indices(name: str, function: Any, n: Any, k: int, m: Any) -> tuple:
+def _triangle_indices(name: str, function: Any, n: Any, k: Any, m: Any) -> tuple:
     n, k = concrete_int(name, "n", n), concrete_int(name, "k", k)
     m = None if m is None else concrete_int(name, "m", m)
     for what, size in (("n", n), ("m", m or 0)):
@@ -289,7 +289,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple:
     return triu_indices(*_matrix_args("triu_indices_from", arr, k))
 
 
-def _matrix_args(name: str, arr: Any, k: int) -> Any:
+def _matrix_args(name: str, arr: Any, k: Any) -> Any:
     shape = shape_of(ensure_array(name, arr))
     if len(shape) != 2:
         raise ValueError(f"{name}: only 2-D inputs are accepted, got shape {shape}")

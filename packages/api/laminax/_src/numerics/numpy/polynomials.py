@@ -159,7 +159,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     return operators.multiply(slice_in_dim(p, 0, size - m), factors.astype(dtype_of(p)))
 
 
-def polyint(p: ArrayLike, m: int = 1, k: int = None) -> Array:
+def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
     """The m-th integral of a polynomial.
 
     Args:

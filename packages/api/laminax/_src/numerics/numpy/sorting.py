@@ -153,7 +153,7 @@ def top_k(a: Any, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: b
 
 
 @fused(static_argnames=("k", "axis", "mode"))
-def _top_k(a: Any, k: int, axis: Any, mode: Any) -> Any:
+def _top_k(a: Any, k: Any, axis: Any, mode: Any) -> Any:
     a = as_array(a)
     if mode == "largest":
         return sorting_ops.top_k(a, k, axis=axis)

@@ -60,7 +60,7 @@ def evaluated_scalar(evaluate: Callable, x0: Any) -> Any:
     return f, g
 
 
-def minimize_bfgs(evaluate: Any, x0: Any, gtol: Any, maxiter: Any, norm: str | None, line_search_maxiter: Any) -> OptimizeResults:
+def minimize_bfgs(evaluate: Callable, x0: Any, gtol: Any, maxiter: Any, norm: str | None, line_search_maxiter: Any) -> OptimizeResults:
     f, g = evaluated_scalar(evaluate, x0)
     eye = jnp.eye(len(x0), dtype=x0.dtype)
 
