@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from laminax_ir.options import config
+from laminax_ir.options.ambient import Ambient, Scope, subscribe
 from laminax_ir.tracing.name_stacks import NameStack, no_names
 from laminax_ir.tracing.trace import state
 
@@ -22,6 +24,7 @@ _own_folders: list[str] = [os.path.dirname(os.path.dirname(os.path.abspath(__fil
 _library_paths: list[str] = []
 _is_passed_over: dict[str, bool] = {}
 _wants_callers = config.include_full_tracebacks_in_locations
+_wanting: set[Any] = set()  # who wants callers: threads, and None for all; empty, it says so sooner than the option can
 
 
 class SourceInfo(NamedTuple):
@@ -64,7 +67,7 @@ def current(depth: int = 2) -> SourceInfo:
         if passed_over is None:
             passed_over = _is_passed_over[filename] = filename.startswith((*_own_folders, *_library_paths))
         if not passed_over:
-            if _wants_callers.value:
+            if _wanting and _wants_callers.value:
                 return _with_callers(frame)
             return _new_tuple(SourceInfo, (code, frame.f_lasti, state.name_stack))
         frame = frame.f_back
@@ -89,6 +92,14 @@ def _with_callers(frame: FrameType) -> SourceInfoWithCallers:
         outer = outer.f_back
     located.callers = tuple(found)
     return located
+
+
+def _follow_option(option: Ambient, scope: Scope, value: Any) -> None:
+    if option is _wants_callers:
+        (_wanting.add if value is True else _wanting.discard)(None if scope == "global" else threading.get_ident())
+
+
+subscribe(_follow_option)
 
 
 def _is_passed_over_file(filename: str) -> bool:

@@ -254,15 +254,14 @@ class at_work(Restoring):
     def _recreate_cm(self) -> at_work:
         return at_work(self.trace, self.scope, self.axes)
 
-    def _present(self) -> tuple[Trace, NameStack, dict[Any, int]]:
-        return state.trace, state.name_stack, state.axis_sizes
-
-    def _change(self) -> Trace:
+    def __enter__(self) -> Trace:  # in one function, since every program that is staged comes here; `with` has its way back already
+        before, names, axis_sizes = state.trace, state.name_stack, state.axis_sizes
+        self._saved.append((before, names, axis_sizes))
         if self.scope is not None:
-            state.name_stack = NameStack((*state.name_stack, self.scope))
+            state.name_stack = NameStack((*names, self.scope))
         if self.axes:
             state.axis_sizes = _with_axes(self.axes)
-        before, state.trace = state.trace, self.trace
+        state.trace = self.trace
         if before is eval_trace:
             _note_whether_tracing()
         return self.trace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, Callable, Sequence
 
 from laminax_ir.pytrees.pytree import tree_map, tree_unflatten
@@ -40,14 +41,15 @@ def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
     if abstracted_axes is not None:
         raise NotImplementedError("make_jaxpr: abstracted_axes (dynamic shapes) is not supported")
     argnums, _ = resolve_names(fun, static_argnums, None, "static")
+    axes = tuple(axis_env or ())
+    check_hashable("make_jaxpr", "a name in axis_env", *(name for name, _ in axes))
 
     @api_boundary
     @wraps(fun)
     def make(*args: Any, **kwargs: Any) -> Any:
         call = Call(args, kwargs, argnums, ())
         call.leaves = [as_abstract(x) for x in call.leaves]
-        check_hashable("make_jaxpr", "a name in axis_env", *(name for name, _ in axis_env or ()))
-        with extend_axis_env(*(axis_env or ())):
+        with extend_axis_env(*axes) if axes else nullcontext():
             traced = trace_call(fun, call, argument_avals("make_jaxpr", fun, call), "make_jaxpr")
         if not return_shape:
             return traced.closed
