@@ -35,7 +35,7 @@ _NAMES = {
     "laminax_ir.types.dtypes": "float0",
     "laminax_ir.types.partition_specs": "P",
     "laminax_ir.ops.callbacks": "pure_callback",
-    "laminax_ir.ops.state": "Ref freeze new_ref",
+    "laminax_ir.ops.state": "Ref empty_ref free_ref freeze new_ref",
     "laminax._src.compiling.effects": "effects_barrier",
     "laminax._src.numerics.numpy.dynamic_slices": "ds",
     "laminax._src.compiling.abstract_calls": "eval_shape make_jaxpr typeof",
@@ -46,9 +46,9 @@ _NAMES = {
     "laminax._src.exporting.xla_computation": "xla_computation",
     # arrays and devices
     "laminax_runtime": """
-        Array Device default_backend device_count devices host_count host_id host_ids local_device_count make_array_from_callback
+        Array Device default_backend device_count devices get_abstract_mesh get_mesh host_count host_id host_ids local_device_count make_array_from_callback
         make_array_from_process_local_data make_array_from_single_device_arrays make_mesh NamedSharding Shard process_count
-        process_index process_indices set_mesh""",
+        process_index process_indices set_mesh use_abstract_mesh""",
     "laminax._src.debugging.environment": "print_environment_info",
     # settings
     "laminax._settings": """

@@ -179,3 +179,20 @@ def test_a_shape_as_a_value(x64):
     (b,) = symbolic_shape("b")
     with pytest.raises(TypeError, match="the symbolic dimension 'b' is a number only in a program"):
         lax.shape_as_value((b,))
+
+
+@pytest.mark.parametrize("text, expected", [
+    ("a", (1, 10)), ("b", (3, np.inf)), ("a + b", (4, np.inf)), ("a*b", (3, np.inf)), ("2*a - b", (-np.inf, 17)), ("floordiv(a, 2)", (0, 5))])
+def test_bounds_of_sizes(text, expected):
+    """By hand, from 1 <= a <= 10 and b >= 3."""
+    (size,) = export.symbolic_shape(text, constraints=["a <= 10", "b >= 3"])
+    assert export.symbolic_dim_bounds(size) == expected
+    assert export.symbolic_dim_bounds(np.int32(7)) == (7, 7)
+    with pytest.raises(TypeError, match="an integer or a size of a symbolic shape is expected, got 2.5"):
+        export.symbolic_dim_bounds(2.5)
+
+
+def test_names_of_meshes_and_references_at_the_top():
+    from laminax import ref, sharding
+    assert laminax.get_mesh is sharding.get_mesh and laminax.get_abstract_mesh is sharding.get_abstract_mesh
+    assert laminax.use_abstract_mesh is sharding.use_abstract_mesh and laminax.empty_ref is ref.empty_ref and laminax.free_ref is ref.free_ref

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Sequence
 
 from laminax_ir.pytrees.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from laminax_ir.symbolic.symbolic_bounds import bounds
 from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim, is_symbolic_dim
 from laminax_ir.symbolic.symbolic_parsing import parse_shape
 from laminax_ir.symbolic.symbolic_scope import SymbolicScope
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapeDtypeStruct, get_aval
 
-__all__ = ["SymbolicScope", "is_symbolic_dim", "symbolic_args_specs", "symbolic_shape"]
+__all__ = ["SymbolicScope", "is_symbolic_dim", "symbolic_args_specs", "symbolic_dim_bounds", "symbolic_shape"]
 
 
 def symbolic_shape(shape_spec: str | None, *, constraints: Sequence[str] = (), scope: SymbolicScope | None = None,
@@ -100,3 +102,30 @@ def check_one_scope(title: str, args: tuple, kwargs: dict) -> None:
 def argument_name(path: Sequence[Any]) -> str:
     """What messages call the argument at a path of (args, kwargs)."""
     return f"{'kwargs' if path[0].idx else 'args'}{keystr(path[1:])}"
+
+
+def symbolic_dim_bounds(dimension: Any) -> tuple[float, float]:
+    """The least and the largest value that a size may have, as far as they can be told.
+
+    Args:
+      dimension: an integer, or a size of a symbolic shape.
+
+    Returns:
+      (least, largest), both of them possible values or beyond; infinite where no bound is known.
+
+    Raises:
+      TypeError: if it is neither.
+      InconclusiveDimensionOperation: if the expression divides by what may be 0.
+
+    Example:
+      >>> (a,) = symbolic_shape("a", constraints=["a <= 10"])
+      >>> symbolic_dim_bounds(2 * a + 1)
+      (3, 21)
+    """
+    if isinstance(dimension, SymbolicDim):
+        return bounds(dimension, dimension.scope)
+    try:
+        return (operator.index(dimension),) * 2
+    except TypeError:
+        raise TypeError(f"symbolic_dim_bounds: an integer or a size of a symbolic shape is expected, got {dimension!r} of type "
+                        f"{type(dimension).__name__}") from None
