@@ -121,7 +121,18 @@ def test_small_layers_are_taken_several_at_a_time():
     assert run.length == 5 * -(-LENGTH // 5) and run.count == 60 * 5 // run.length
     check(closed)
     (run,) = runs_of(staged(layers(60)), min_work=3 * PRODUCT)
-    assert run == (0, 3 * LENGTH, 20)
+    assert run == (0, 4 * LENGTH, 15)
+    (run,) = runs_of(staged(layers(30)), min_work=3 * PRODUCT)
+    assert run == (0, 3 * LENGTH, 10)  # blocks of four would be too few
+
+
+def test_small_layers_of_unlike_length_are_taken_in_blocks_of_as_many():
+    """As a layer and its derivative are: then one block's derivative reads what one block made."""
+    def fun(w, x):
+        (x,) = layers(64, 5)(w, x)
+        return layers(64, 7)(w, cos(cos(x)))
+    first, second = runs_of(staged(fun))
+    assert first.length == 8 * 5 and second.length == 8 * 7
 
 
 def test_cuts_are_where_the_fewest_bytes_pass():

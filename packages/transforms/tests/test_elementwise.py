@@ -296,3 +296,16 @@ def test_the_high_half_of_a_product_is_batched_and_has_no_derivative():
     check_vmap(lambda x, y: op.mulhi(x, y), [x, x[::-1].copy()], [0, 0])
     check_vmap(lambda x: op.mulhi(x, 2**20), [x], [0])
     assert not np.any(jvp(lambda y: op.mulhi(op.convert_element_type(y, np.int32), 3) * 1.0, (np.ones(3),), (np.ones(3),))[1])
+
+
+@pytest.mark.parametrize("extremum, one_sided", [(op.max, np.greater), (op.min, np.less)])
+def test_the_derivative_of_an_extremum_compares_operands_and_does_not_keep_the_result(extremum, one_sided):
+    """1 where the operand is beyond the other, 1/2 in a tie (of zeros of both signs too), 0 where either is NaN."""
+    x = np.array([1, 2, 3, 0.0, -np.inf, np.nan, 5, np.inf], np.float32)
+    y = np.array([2, 2, 1, -0.0, -np.inf, 1, np.nan, 7], np.float32)
+    expected = np.where(one_sided(x, y), 1, np.where(x == y, 0.5, 0)).astype(np.float32)
+    ones, zeros = np.ones_like(x), np.zeros_like(x)
+    np.testing.assert_array_equal(jvp(extremum, (x, y), (ones, zeros))[1], expected)
+    with_result = stage(lambda x, t: [*jvp(lambda x: extremum(x, y), (x,), (t,))], [get_aval(x)] * 2)
+    made = {v for eqn in with_result.eqns if eqn.primitive.name in ("max", "min") for v in eqn.outvars}
+    assert made and not any(v in made for eqn in with_result.eqns for v in eqn.invars if type(v).__name__ == "Var")

@@ -41,8 +41,8 @@ def choose_crossings(segments: Sequence[Segment], given: Iterable[Var], results:
     """
     program = _Segments([list(segment) for segment in segments], frozenset(given), frozenset([v for v in results if type(v) is Var]))
     for kind in _kinds(_all_crossings(program), programs):
-        now = [_crossing(program, c.made_at, c.reader, set(c.read)) for c in kind]  # the segments have changed meanwhile
-        for crossings in _kinds(now, programs):
+        now = [_crossing(program, c.made_at, c.reader, set(c.read)) for c in kind]
+        for crossings in [kind] if now == kind else _kinds(now, programs):  # the segments may have changed meanwhile
             again = _cheapest(program, crossings) if program.are_most_of_their_kind(crossings) else ()
             for crossing in crossings if again else ():
                 program.compute_again(crossing, again)

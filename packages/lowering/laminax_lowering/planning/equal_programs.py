@@ -33,6 +33,7 @@ class ProgramTable:
         self._seen: list[Any] = []  # kept, so that no other object gets its identity
         self._alone: dict[tuple, ClosedJaxpr | Jaxpr | None] = {}  # by types and size, until there is a second one to compare with
         self._described: dict[tuple, ClosedJaxpr | Jaxpr] = {}
+        self._known_params: dict[int, tuple[dict[str, Any], Primitive, tuple]] = {}  # by the identity of the first of each
 
     def representative(self, program: ClosedJaxpr | Jaxpr) -> Any:
         """The first program seen that does what this one does: itself, or an equal one."""
@@ -74,8 +75,13 @@ class ProgramTable:
         return tuple(map(id, consts)), tuple(lines), results
 
     def _params(self, eqn: JaxprEqn) -> tuple:
-        ignored = _IGNORED.get(eqn.primitive, ())
-        return tuple([(name, self._value(value)) for name, value in sorted(eqn.params.items()) if name not in ignored])
+        """The parameters that count; found once for all equations that share them, as copies of one do."""
+        known = self._known_params.get(id(eqn.params))
+        if known is None or known[1] is not eqn.primitive:
+            ignored = _IGNORED.get(eqn.primitive, ())
+            described = tuple([(name, self._value(value)) for name, value in sorted(eqn.params.items()) if name not in ignored])
+            known = self._known_params[id(eqn.params)] = eqn.params, eqn.primitive, described
+        return known[2]
 
     def _value(self, value: Any) -> tuple[str | type, Any]:
         """Something that is equal for parameters that mean the same."""

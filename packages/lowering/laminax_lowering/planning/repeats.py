@@ -136,6 +136,8 @@ def _as_run(eqns: Sequence[JaxprEqn], heavy: list[int], period: int, first: int,
     together = max(math.ceil(min_work / per_block), math.ceil(min_length / length))  # small blocks are taken several at a time
     if (end - start) // (length * together) < min_count:
         return None
+    alike = 1 << (together - 1).bit_length()  # layers and their derivatives come in blocks of as many, though they differ in length
+    together = alike if (end - start) // (length * alike) >= min_count else together
     start += _cheapest_cut(eqns, start, end, length)
     length *= together
     count = (end - start) // length
