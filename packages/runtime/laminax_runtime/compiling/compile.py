@@ -29,7 +29,6 @@ from laminax_runtime.arrays import arrays, layouts, shardings, transfer
 from laminax_runtime.arrays.arrays import ArrayImpl
 from laminax_runtime.backends import ffi, placement
 from laminax_runtime.base import options
-from laminax_runtime.compiling import compilation_cache
 
 # A sharding over a program's devices, and the rank of its array if it is one's.
 KnownSharding = tuple[shardings.Sharding, int | None]
@@ -115,6 +114,8 @@ def _compile_as_called(text: str, convention: CallingConvention, assignment: tup
         error.add_note(f"This came from compiling {name} for {assignment[0]}, with jaxlib {_jaxlib.version}.")
         raise
     if config.explain_cache_misses.value and options.enable_compilation_cache.value:
+        from laminax_runtime.compiling import compilation_cache  # as in `_load_or_compile`
+
         compilation_cache.log_not_stored(name, "because it uses host callbacks, or addresses of this process")
     return loaded
 
@@ -208,6 +209,9 @@ _BUILD_OPTIONS = {"exec_time_optimization_effort", "memory_fitting_effort", "opt
 def _load_or_compile(text: str, assignment: tuple[placement.Device, ...], compile_options: _jaxlib.CompileOptions, name: str,
                      is_part: bool) -> _jaxlib.LoadedExecutable:
     """The program from the disk, or else from the compiler, and then to the disk if that took long."""
+    # Lazy: with hashlib and zlib it takes 4 ms, and nobody needs it before the first compilation.
+    from laminax_runtime.compiling import compilation_cache
+
     key = compilation_cache.make_key(text, assignment, compile_options)
     if key is None:
         return _compile_and_load(text, assignment, compile_options, ())
