@@ -173,7 +173,7 @@ def test_layouts_are_looked_at_where_the_convention_says_so_and_not_where_the_te
     """An argument of this name was enough to slow down every later call: the module's text was searched for the attribute."""
     import laminax_runtime.compiling.compile as compiling
 
-    in_use: list[None] = []
+    in_use: set[str] = set()
     monkeypatch.setattr(compiling, "layouts_in_use", in_use)
     a = aval((2,))
     text = unary("negate", a).replace("%arg0: tensor<2xf32>", '%arg0: tensor<2xf32> loc("x[\'mhlo.layout_mode\']")', 1)

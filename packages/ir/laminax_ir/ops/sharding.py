@@ -71,8 +71,7 @@ def _layout_constraint_shape(x: ShapedArray, *, layout: Layout) -> ShapedArray:
         layout.check_compatible_aval(x.shape)
     except ValueError as error:
         raise ShapeError(f"layout_constraint: {error}") from None
-    if not layouts_in_use:
-        layouts_in_use.append(None)
+    layouts_in_use.add("layouts")
     return x
 
 

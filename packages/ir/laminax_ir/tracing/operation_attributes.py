@@ -16,7 +16,7 @@ from laminax_ir.tracing.trace import state
 
 attributes_around = define_ambient(
     "operation_attributes", (), "Attributes for the compiler that operations are given, as pairs of a name and a text in order; set by set_xla_metadata.")
-in_use: list[None] = []  # an entry once there have been any: until then nobody need look
+in_use: set[str] = set()  # the names of attributes that there have been: while it is empty nobody need look
 
 
 def attributes_of(name_stack: Sequence[str]) -> dict[str, str]:
@@ -49,7 +49,7 @@ class changed_attributes(Restoring):
 
     def _change(self) -> None:
         inner = {name: text for name, text in {**dict(attributes_around.value), **self._texts}.items() if text is not None}
-        in_use[:] = [None]
+        in_use.update(self._texts)
         attributes_around.set_local(tuple(sorted(inner.items())) or UNSET)
         state.name_stack = NameStack((*state.name_stack, Attributes(self._texts)))
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from laminax_ir.types.arguments import check_hashable
 
-# An entry once there is a mesh with explicit axes. Empty, it says that no type has a sharding.
-in_use: list[None] = []
+# What types have been asked to say beside shape and dtype: "explicit axes" or "memories". Empty, it says that no type does.
+in_use: set[str] = set()
 
 
 class AxisType(enum.Enum):
@@ -163,6 +163,6 @@ def normal_axis_types(what: str, axis_types: Any, count: int) -> tuple[AxisType,
             raise TypeError(f"{what}: axis_types must be AxisType values, got {kind!r} of type {type(kind).__name__}")
     if len(types) != count:
         raise ValueError(f"{what}: {len(types)} axis_types for {count} axes: {types}")
-    if AxisType.Explicit in types and not in_use:
-        in_use.append(None)
+    if AxisType.Explicit in types:
+        in_use.add("explicit axes")
     return types

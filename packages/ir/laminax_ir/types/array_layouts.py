@@ -110,5 +110,5 @@ class Format:
         return f"Format(layout={self.layout}, sharding={self.sharding})"
 
 
-# An entry once a program has been asked for a layout. Empty, it says that all arrays lie in their platform's default layouts.
-in_use: list[None] = []
+# What layouts have been asked for: "layouts", once a program has been. Empty, it says that all arrays lie in their platform's default layouts.
+in_use: set[str] = set()

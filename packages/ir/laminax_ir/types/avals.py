@@ -276,8 +276,7 @@ def _variant(whole: ShapedArray, split: TypeSharding | None, space: MemorySpace)
     aval: ShapedArray | None = None if found is None else found()
     if aval is not None:
         return aval
-    if not in_use:
-        in_use.append(None)
+    in_use.add("explicit axes" if space is MemorySpace.Device else "memories")
     aval = object.__new__(ShapedArray)
     put = object.__setattr__
     for name in ("shape", "dtype", "weak_type", "ndim", "size", "_named"):

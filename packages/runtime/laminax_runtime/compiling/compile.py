@@ -86,8 +86,8 @@ def compile_module(
     wanted_in = _one_each("in_shardings", in_shardings, parameter_avals)
     wanted_out = _one_each("out_shardings", out_shardings, convention.out_avals)
     compile_options = _compile_options(assignment, num_replicas, num_partitions, compiler_options, wanted_in, wanted_out)
-    if convention.has_layouts and not layouts_in_use:
-        layouts_in_use.append(None)
+    if convention.has_layouts:
+        layouts_in_use.add("layouts")
     loaded = _compile_as_called(text, convention, assignment, compile_options, name, is_part)
     known = _known_shardings(wanted_in, parameter_avals, known_shardings, assignment)
     found_in = _chosen_shardings(wanted_in, loaded.get_parameter_shardings, assignment, parameter_avals, known)
