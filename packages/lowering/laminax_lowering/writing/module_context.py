@@ -75,7 +75,7 @@ class ModuleContext:
     def locations_at(self, scope: str, info: source.SourceInfo) -> dict[str, str]:
         """` loc(#loc3)` by the name of the operation, for equations of one place inside a scope."""
         key: tuple = (scope, id(info.code), info.offset, info.name_stack)
-        if isinstance(info, source.SourceInfoWithCallers):
+        if type(info) is source.SourceInfoWithCallers:
             key += info.callers
         found = self._places.get(key)
         if found is None:
