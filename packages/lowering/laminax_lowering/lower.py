@@ -120,6 +120,7 @@ def _lower(closed: ClosedJaxpr, module: ModuleContext, name: str, donated: Seque
     arg_attributes = [*_arg_attributes(module.meshes, consts, {}), *_arg_attributes(module.meshes, args, aliases)]
     result_attributes = _result_attributes(module.meshes, results)
     if is_dynamic:
+        # Lazy: few programs have symbolic sizes.
         from laminax_ir.symbolic.symbolic_solving import ShapeSpecification
         from laminax_lowering.writing.dynamic_shapes import write_dynamic
         names = args.names or [f"args[{i}]" for i in range(len(args.avals))]
