@@ -1,0 +1,147 @@
+"""What other packages may import of this layer, by module: these names keep their meaning through 0.1.x, all others may change.
+
+`tools/offers.py` prints this in the README; `tools/tests/test_offers.py` holds other packages to it.
+"""
+
+from __future__ import annotations
+
+# For each module below this package: the names, or `*` for every public name of a family of operations.
+OFFERS: dict[str, str] = {
+    "functions.matmul": "matmul summed_in",
+    "functions.operators": """
+        BINARY_OPERATORS COMPARISONS absolute add bitwise_and bitwise_or bitwise_xor divmod_ equal floor_divide greater
+        greater_equal left_shift less less_equal method_table multiply not_equal power remainder right_shift subtract
+        true_divide""",
+    "functions.promoted_operands": "as_dtype promote promote_dtypes promote_shapes",
+    "functions.special_programs": "special_program",
+    "functions.weak_scalars": "shaped weak_scalar",
+    "key_arrays.keys": "PRNGKeyArray check_key_data keys_of_words physical_aval stored_aval",
+    "ops.buffer_callbacks": "*",
+    "ops.callbacks": "*",
+    "ops.calls": "*",
+    "ops.checks": "*",
+    "ops.collective_primitives": "*",
+    "ops.collectives": "*",
+    "ops.composite": "*",
+    "ops.contraction": "*",
+    "ops.control_flow": "*",
+    "ops.control_primitives": "*",
+    "ops.control_tracing": "*",
+    "ops.conversion": "*",
+    "ops.convolution": "*",
+    "ops.cumulative": "*",
+    "ops.elementwise": "*",
+    "ops.elementwise_avals": "*",
+    "ops.exported": "*",
+    "ops.ffi": "*",
+    "ops.fft": "*",
+    "ops.hints": "*",
+    "ops.indexing": "*",
+    "ops.linalg": "*",
+    "ops.linalg_primitives": "*",
+    "ops.linear_call": "*",
+    "ops.linear_solve": "*",
+    "ops.loops": "*",
+    "ops.orthogonal": "*",
+    "ops.placements": "*",
+    "ops.random_bits": "*",
+    "ops.reduction": "*",
+    "ops.scalar_operands": "*",
+    "ops.scaled_dot": "*",
+    "ops.shape": "*",
+    "ops.shape_arguments": "*",
+    "ops.shape_primitives": "*",
+    "ops.shape_tuples": "*",
+    "ops.shard_map": "*",
+    "ops.sharding": "*",
+    "ops.slicing": "*",
+    "ops.sorting": "*",
+    "ops.special": "*",
+    "ops.stacking": "*",
+    "ops.state": "*",
+    "ops.windows": "*",
+    "options.ambient": "Ambient Override Scope TraceKey UNSET define_ambient subscribe trace_key with_overrides_of_this_thread",
+    "options.config": """
+        captured_constants_warn_bytes check check_leaks config debug_infs debug_key_reuse debug_nans
+        default_matmul_precision default_prng_impl disable_jit enable_custom_prng enable_x64 explain_cache_misses
+        high_dynamic_range_gumbel legacy_prng_key log_checkpoint_residuals log_compiles no_tracing numpy_dtype_promotion
+        numpy_rank_promotion random_seed_offset softmax_custom_jvp threefry_partitionable""",
+    "options.config_options": "ValueType boolean define find one_of",
+    "options.fixed_options": "warn_of_environment",
+    "options.interning": "Interned",
+    "options.restoring": "Restoring Together",
+    "programs.calling_conventions": "CallingConvention",
+    "programs.check": "check_jaxpr",
+    "programs.dce": "dce_closed_jaxpr dce_jaxpr dce_rules",
+    "programs.effects": """
+        AccumEffect DebugEffect Effect OrderedDebugEffect ReadEffect RefEffect WriteEffect debug_effect has_ordered
+        has_refs ordered_debug_effect set_call_context""",
+    "programs.jaxpr": "Atom ClosedJaxpr DropVar Jaxpr JaxprEqn Literal Var joined_effects no_effects programs_within subjaxprs",
+    "programs.primitive": "Primitive RuleTable Trait effects_rule shape_rule",
+    "programs.result_types": "is_explicit typed_results",
+    "pytrees.pytree": """
+        * PyTreeDef broadcast_over broadcast_prefix dispatch_registry flatten flatten_axes is_tree_node keystr
+        leaf_paths make_from_node_data_and_children register_dataclass register_pytree_node register_pytree_node_class
+        static structure_errors tree_all tree_broadcast tree_flatten tree_flatten_with_path tree_leaves
+        tree_leaves_with_path tree_map tree_map_with_path tree_reduce tree_reduce_associative tree_structure
+        tree_transpose tree_unflatten treedef_is_leaf""",
+    "pytrees.wrapping": "alias wraps",
+    "random.generators": "threefry_program word_program",
+    "random.key_reuse": "key_uses",
+    "recording.discharge": "discharged pure_program with_refs_as_parameters without_refs",
+    "recording.evaluation": "eval_jaxpr jaxpr_as_fun",
+    "recording.recordings": "RecordedFunction",
+    "recording.staging": "stage",
+    "recording.staging_trace": "StagedTracer StagingTrace literal_types record_explicitly",
+    "reference.evaluate": "evaluate_primitive reference_rule",
+    "refs.refs": "Ref RefView ValueRef argument_namer check_aliases check_returned give is_traced read take write",
+    "symbolic.symbolic_bounds": "bounds",
+    "symbolic.symbolic_dims": """
+        DimSize InconclusiveDimensionOperation SymbolicDim exceeds is_constant_shape is_dimension is_symbolic_dim
+        max_dim min_dim size_of""",
+    "symbolic.symbolic_parsing": "parse_dimension parse_shape",
+    "symbolic.symbolic_scope": "SymbolicScope",
+    "symbolic.symbolic_solving": "ShapeSpecification",
+    "symbolic.symbolic_values": "dim_as_value_p",
+    "tracing.explicit_axes": "abstract_mesh context_mesh is_resolving out_sharding sums_left_open",
+    "tracing.gc_pause": "paused_collection",
+    "tracing.leaks": "check_for_leaks check_no_tracers",
+    "tracing.manual_axes": "checked_axes manual_axes manual_mesh mesh_of_shard_map running_along",
+    "tracing.name_stacks": "JVP NameStack TRANSPOSE VMAP no_names scope_path",
+    "tracing.operation_attributes": "attribute_text attributes_of changed_attributes in_use",
+    "tracing.source": """
+        SourceInfo SourceInfoWithCallers current is_internal pass_over position register_internal_folder summarize
+        unknown""",
+    "tracing.trace": """
+        ConstantFoldingTrace Trace Tracer at_work current_trace eval_trace extend_axis_env is_tracing name_scope
+        set_evaluator set_tracing_hook state tracing_threads""",
+    "tracing.tracebacks": "UnfilteredStackTrace api_boundary filter_traceback hidden_paths hide_path is_hidden shorten",
+    "tracing.user_warnings": "warn_at_user",
+    "types.abstract_meshes": "AbstractMesh AxisType NamedGrid normal_axis_types",
+    "types.accuracy": "AccuracyMode Tolerance",
+    "types.arguments": "as_int by_position check_callable check_hashable check_rank check_size function_name",
+    "types.array_layouts": "AUTO Format Layout in_use",
+    "types.avals": """
+        AbstractValue ManualAxisType ShapeDtypeStruct ShapedArray aval_in get_aval insert_axis is_array_like placed_aval
+        register_value_type remove_axis split_aval""",
+    "types.canonical_dtypes": "canonicalize_dtype coerce_to_array float0 scalar_dtype supported_dtypes",
+    "types.dot_algorithms": "DotAlgorithm DotAlgorithmPreset TF32 concrete_algorithm storage_dtype",
+    "types.dtypes": """
+        ExtendedDType KeyDType PRNGImpl TypePromotionError bfloat16 bit_width canonicalize_dtype
+        check_user_dtype_supported coerce_to_array complexfloating dtype dtype_name extended finfo float0 floating iinfo
+        inexact integer is_extended issubdtype key_dtype number prng_impls prng_key promote_types python_scalar_types
+        result_type scalar_dtype scalar_type_of signedinteger supported_dtype supported_dtypes to_complex_dtype
+        to_floating_dtype to_inexact_dtype unsignedinteger""",
+    "types.errors": """
+        ConcretizationTypeError DTypeError InconclusiveDimensionOperation JAXIndexError JAXTypeError JaxprTypeError
+        KeyReuseError LeakedTracerError NonConcreteBooleanIndexError ShapeError ShardingTypeError
+        TracerArrayConversionError TracerBoolConversionError TracerIntegerConversionError UnboundAxisNameError
+        UnexpectedTracerError""",
+    "types.extended_dtypes": "PRNGImpl WordFunctions",
+    "types.memory_spaces": "HOST_KIND MemorySpace kind_of_space space_of_kind",
+    "types.partition_specs": "P PartitionSpec UNCONSTRAINED",
+    "types.promotion": "TypePromotionError",
+    "types.python_scalars": "check_has_truth_value check_is_index check_is_scalar",
+    "types.ref_types": "AbstractRef",
+    "types.type_shardings": "TypeSharding in_use names_of sharding_of_type type_sharding",
+}

@@ -1,0 +1,15 @@
+"""What other packages may import of this layer, by module: these names keep their meaning through 0.1.x, all others may change.
+
+`tools/offers.py` prints this in the README; `tools/tests/test_offers.py` holds other packages to it.
+"""
+
+from __future__ import annotations
+
+# For each module below this package: the names, or `*` for every public name of a family of operations.
+OFFERS: dict[str, str] = {
+    "regions": "WholeProgram plan_regions",
+    "rules.callbacks": "emit_callback",
+    "rules.ffi": "ffi_lowering",
+    "writing.context": "FunctionWriter",
+    "writing.registry": "lowering_rule lowering_rules platform_rules",
+}

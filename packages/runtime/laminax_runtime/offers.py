@@ -1,0 +1,41 @@
+"""What other packages may import of this layer, by module: these names keep their meaning through 0.1.x, all others may change.
+
+`tools/offers.py` prints this in the README; `tools/tests/test_offers.py` holds other packages to it.
+"""
+
+from __future__ import annotations
+
+# For each module below this package: the names, or `*` for every public name of a family of operations.
+OFFERS: dict[str, str] = {
+    "": """
+        Array ArrayImpl Buffer Client DeletedArrayError Device Executable ExecutableSequence ExecutionContext
+        ExecutionStage FastpathData GSPMDSharding Mesh NamedSharding Shard Sharding SingleDeviceSharding Step
+        XlaRuntimeError as_named as_sharding as_uncommitted block_until_ready check_alive clear_dispatch_caches client
+        compile_module compile_regions copy_for_callback current_mesh default_backend default_device deserialize_module
+        device_count device_get device_put devices devices_of entered_mesh execution_device explicit_transfer
+        fastpath_data from_dlpack get_abstract_mesh get_mesh has_terms have_same_devices hlo_computation
+        hlo_cost_analysis hlo_sharding in_default_layout install_array_methods install_jit_methods jaxlib_version
+        layout_from_jaxlib layout_of layout_text local_device_count local_devices make_array_from_single_device_arrays
+        make_eager_function make_jit_function misfit mlir_module named_from_hlo on_device on_devices only_mesh_of
+        place_constant placement_device printed_hlo printed_module process_count process_index process_indices
+        put_constant put_exactly register_array_type relayout serialize_module set_mesh set_relayouter set_resharder
+        set_tracing unguarded_transfers use_abstract_mesh""",
+    "arrays.dlpack": "is_supported_dtype",
+    "backends.backends": "Client _clients client started_clients",
+    "backends.ffi": "include_dir pycapsule register_ffi_target register_ffi_target_as_batch_partitionable",
+    "backends.placement": "placement_device",
+    "base.errors": "DeletedArrayError PlatformError UnsupportedValueError",
+    "base.monitoring": """
+        clear_event_listeners record_event record_event_duration_secs record_event_time_span record_scalar
+        register_event_duration_secs_listener register_event_listener register_event_time_span_listener
+        register_scalar_listener unregister_event_duration_listener unregister_event_listener
+        unregister_event_time_span_listener unregister_scalar_listener""",
+    "base.options": """
+        array_garbage_collection_guard default_device no_execution thread_guard transfer_guard
+        transfer_guard_device_to_device transfer_guard_device_to_host transfer_guard_host_to_device""",
+    "compiling.compilation_cache": "_cache_in",
+    "running.profiler": """
+        ProfileData ProfileEvent ProfileOptions ProfilePlane StepTraceAnnotation TraceAnnotation annotate_function
+        device_memory_profile register_subprocess save_device_memory_profile start_server start_trace stop_server
+        stop_trace trace""",
+}

@@ -1,0 +1,34 @@
+"""What other packages may import of this layer, by module: these names keep their meaning through 0.1.x, all others may change.
+
+`tools/offers.py` prints this in the README; `tools/tests/test_offers.py` holds other packages to it.
+"""
+
+from __future__ import annotations
+
+# For each module below this package: the names, or `*` for every public name of a family of operations.
+OFFERS: dict[str, str] = {
+    "": """
+        checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_vjp grad hessian jacfwd
+        jacobian jacrev jvp linear_transpose linearize remat stop_gradient value_and_grad vjp vmap""",
+    "base.registry": """
+        axis_batching_rule axis_primitives batching_rule batching_rules define_jvp define_linear define_zero_derivative
+        is_linear jvp_rule jvp_rules linearize_rule transpose_rule transpose_rules""",
+    "base.zeros": "ZERO zeros_of",
+    "batching.batch_axes": "Axis",
+    "batching.batching": "BatchTrace BatchTracer",
+    "batching.mapped_types": "register_vmappable unregister_vmappable",
+    "batching.named_axes": "resolve_shared_sums",
+    "custom.custom_batching": "custom_vmap sequential_vmap",
+    "custom.custom_derivatives": "custom_jvp custom_vjp",
+    "custom.custom_gradients": "closure_convert custom_gradient",
+    "custom.custom_solve": "custom_linear_solve",
+    "custom.custom_transposes": "custom_transpose linear_call",
+    "custom.rule_arguments": "CustomVJPPrimal SymbolicZero custom_vjp_primal_tree_values stop_gradient zero_from_primal",
+    "differentiation.differentiation": "DualTracer JVPTrace",
+    "differentiation.gradient_refs": "DidntWant DontWant GradRef GradValue",
+    "programs.passes": "fwd_and_bwd",
+    "rematerializing.checkpoint": """
+        Recompute Saveable checkpoint checkpoint_name checkpoint_policies print_saved_residuals remat saved_residuals""",
+    "rematerializing.rematerialization": "Offloadable",
+    "taylor.taylor": "jet",
+}

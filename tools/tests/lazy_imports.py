@@ -1,0 +1,58 @@
+"""The imports inside functions that there are, each with the reason why the module is not loaded at once.
+
+None breaks a circle: `test_rooms.py` counts these imports among the others when it looks for one.
+"""
+
+from __future__ import annotations
+
+_REFERENCES = "only programs with references are discharged"
+_LOOPS = "loops load the tracing of control flow"
+_REFERENCE = "NumPy's meanings of all operations; not needed where a runtime computes"
+_MAPPED = "derivatives and batching are loaded when something is mapped"
+_PRINTED = "programs are printed when somebody looks"
+_LOWERED = "the lowering is loaded when something is compiled"
+_RARE_METHODS = "`add` is used by everyone, its methods by few"
+_CONTENTS = "a table of contents: loaded with the first name that needs it"
+
+# (module, what it imports): why inside a function.
+LAZY: dict[tuple[str, str], str] = {
+    ("laminax_ir.ops.calls", "laminax_ir.recording.discharge"): _REFERENCES,
+    ("laminax_ir.ops.collectives", "laminax_ir.ops.slicing"): "for one function; most programs need no slices",
+    ("laminax_ir.options.config", "laminax_ir.options.absl_flags"): "for programs that use absl",
+    ("laminax_ir.options.config_options", "laminax_ir.options.fixed_options"): "for options that cannot be chosen, when one is named",
+    ("laminax_ir.programs.check", "laminax_ir.programs.layout"): "for messages",
+    ("laminax_ir.programs.check", "laminax_ir.programs.printer"): "for messages",
+    ("laminax_ir.recording.evaluation", "laminax_ir.recording.discharge"): _REFERENCES,
+    ("laminax_ir.recording.staging", "laminax_ir.recording.discharge"): _REFERENCES,
+    ("laminax_ir.setup", "laminax_ir.reference.evaluate"): _REFERENCE,
+    ("laminax_ir.setup", "laminax_ir.functions.array_parts"): _REFERENCES,
+    ("laminax_ir.setup", "laminax_ir.programs.printer"): _PRINTED,
+    ("laminax_lowering.lower", "laminax_ir.symbolic.symbolic_solving"): "for programs with symbolic sizes",
+    ("laminax_lowering.lower", "laminax_lowering.writing.dynamic_shapes"): "for programs with symbolic sizes",
+    ("laminax_runtime.base.errors", "laminax_runtime._jaxlib"): "loading jaxlib waits until something runs",
+    ("laminax_runtime.base.options", "laminax_runtime.base.loggers"): "with the standard library's logging, which takes 5 ms",
+    ("laminax._src.compiling.eager", "laminax_ir.reference.evaluate"): _REFERENCE,
+    ("laminax._src.compiling.executables", "laminax_lowering.lower"): _LOWERED,
+    ("laminax._src.compiling.jit", "laminax._src.compiling.cache_misses"): "with the option explain_cache_misses only",
+    ("laminax._src.compiling.jit", "laminax_ir.ops.control_tracing"): "loads control flow; clear_caches needs it only if it is there",
+    ("laminax._src.compiling.key_uses", "laminax_ir.random.key_reuse"): "with the option debug_key_reuse only",
+    ("laminax._src.compiling.ref_calls", "laminax_ir.recording.discharge"): _REFERENCES,
+    ("laminax._src.compiling.regions", "laminax_lowering.regions"): _LOWERED,
+    ("laminax._src.compiling.tracing", "laminax._src.compiling.cache_misses"): "with the option explain_cache_misses only",
+    ("laminax._src.numerics.numpy.apply", "laminax_transforms"): _MAPPED,
+    ("laminax._src.numerics.numpy.arithmetic", "laminax_ir.ops.loops"): _LOOPS,
+    ("laminax._src.numerics.numpy.polynomials", "laminax_ir.ops.loops"): _LOOPS,
+    ("laminax._src.numerics.numpy.polynomials", "laminax_ir.ops.linalg"): "factorizations, for roots",
+    ("laminax._src.numerics.numpy.ranges", "laminax_transforms"): _MAPPED,
+    ("laminax._src.numerics.numpy.selection", "laminax._src.numerics.numpy.sorting"): "for where with one argument, which loads indexing",
+    ("laminax._src.numerics.numpy.ufunc", "laminax_ir.ops.loops"): _LOOPS,
+    ("laminax._src.numerics.numpy.ufunc_methods", "laminax._src.numerics.numpy.reductions"): _RARE_METHODS,
+    ("laminax._src.numerics.numpy.ufunc_methods", "laminax._src.numerics.numpy.cumulative"): _RARE_METHODS,
+    ("laminax._src.numerics.scipy.special", "laminax._src.numerics.nn.normalization"): "for two of many functions",
+    ("laminax._src.setup", "laminax_ir.options.fixed_options"): "where variables of JAX are in the environment",
+    ("laminax._src.setup", "laminax._src.parallel.sharding_constraints"): "when a value is placed anew",
+    ("laminax._src.setup", "laminax._src.compiling.resharding"): "when a value is placed or laid out anew",
+    ("laminax.errors", "laminax_runtime.base.errors"): _CONTENTS,
+    ("laminax.lib", "laminax_runtime"): _CONTENTS,
+    ("laminax.numpy", "laminax_runtime"): _CONTENTS,
+}
