@@ -48,11 +48,13 @@ def _attributes(file: pathlib.Path, layer: str) -> set[tuple[str, str]]:
     aliases: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level and node.module.partition(".")[0] == layer:
-            aliases |= {alias.asname or alias.name: full for alias in node.names if (full := f"{node.module}.{alias.name}") in all_modules()}
+            aliases |= {alias.asname or alias.name: full for alias in node.names
+                        if (full := f"{node.module}.{alias.name}") in all_modules()}
         elif isinstance(node, ast.Import):
             aliases |= {alias.asname: alias.name for alias in node.names if alias.asname and alias.name.partition(".")[0] == layer}
     return {(aliases[node.value.id], node.attr) for node in ast.walk(tree)
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in aliases and not node.attr.startswith("__")}
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in aliases
+            and not node.attr.startswith("__")}
 
 
 def offered(layer: str) -> dict[str, str]:

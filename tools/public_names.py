@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 Listing = dict[str, dict[str, dict[str, Any]]]  # by module, without the package's name, and by name in it
 
 # Subpackages of the reference that are not part of what is compared: kernels' languages, its own tests and build.
-LEFT_OUT = ("_src", "experimental.pallas", "experimental.mosaic", "experimental.jax2tf", "experimental._private_mm", "tools", "jaxlib", "version",
-            "experimental.slab", "experimental.source_mapper", "experimental.key_reuse")
+LEFT_OUT = ("_src", "experimental.pallas", "experimental.mosaic", "experimental.jax2tf", "experimental._private_mm", "tools", "jaxlib",
+            "version", "experimental.slab", "experimental.source_mapper", "experimental.key_reuse")
 
 
 class Difference(NamedTuple):
@@ -66,9 +66,11 @@ def listing(package: str, asked: dict[str, list[str]] | None = None) -> Listing:
 
 def _entries(module: Any, package: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """What a module holds; of one that is no table of contents, but defines things, these alone: the rest are its imports."""
-    is_table = "__all__" in vars(module) or not any(_is_defined_in(module, value) for name, value in vars(module).items() if not name.startswith("_"))
+    is_table = "__all__" in vars(module) or not any(_is_defined_in(module, value) for name, value in vars(module).items()
+                                                    if not name.startswith("_"))
     for name, entry in _public_entries(module, package):
-        if is_table or _is_defined_in(module, getattr(module, name)) or inspect.isclass(value := getattr(module, name)) and value.__module__ == module.__name__:
+        if (is_table or _is_defined_in(module, getattr(module, name))
+                or inspect.isclass(value := getattr(module, name)) and value.__module__ == module.__name__):
             yield name, entry
 
 
@@ -96,8 +98,9 @@ def _public_entries(module: Any, package: str, asked: Sequence[str] = ()) -> Ite
 def _is_own(value: Any, package: str) -> bool:
     """Whether the module's name is for something of the package, and not for an import of its implementation."""
     origin = str(getattr(value, "__module__", None) or type(value).__module__).split(".")[0]
-    return origin not in ("typing", "collections", "functools", "abc", "__future__", "contextlib", "dataclasses", "enum", "warnings", "operator") \
-        or origin == package
+    return (origin not in ("typing", "collections", "functools", "abc", "__future__", "contextlib", "dataclasses", "enum", "warnings",
+                           "operator")
+            or origin == package)
 
 
 def described(value: Any) -> dict[str, Any]:
@@ -133,8 +136,8 @@ def listed_by(python: str, package: str, reference: Listing | None = None) -> Li
     """The listing of a package by a process of an interpreter, which is asked for the names of a reference if there is one."""
     asked = None if reference is None else {module: list(names) for module, names in reference.items()}
     environment = {name: value for name, value in os.environ.items() if python == sys.executable or name != "PYTHONPATH"}
-    done = subprocess.run([python, os.path.abspath(__file__), "--list", package], env=environment, capture_output=True, text=True, check=False,
-                          input=json.dumps(asked))
+    done = subprocess.run([python, os.path.abspath(__file__), "--list", package], env=environment, capture_output=True, text=True,
+                          check=False, input=json.dumps(asked))
     if done.returncode:
         raise RuntimeError(f"{python} could not list {package}:\n{done.stderr}")
     return json.loads(done.stdout)

@@ -12,12 +12,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).absolute().parents[1]))
 import public_names  # noqa: E402
 
 REFERENCE = {
-    "__init__.py": "from ref._src.core import *\nfrom ref._src.core import first as other\nimport os\nfrom typing import Any\nNUMBER = LAZY = 3\n",
+    "__init__.py": "from ref._src.core import *\nfrom ref._src.core import first as other\nimport os\nfrom typing import Any\nNUMBER = "
+                   "LAZY = 3\n",
     "_src/__init__.py": "",
-    "_src/core.py": "def first(x, y=1, *, z=2): ...\ndef second(x): ...\nclass Box:\n    def get(self, key): ...\n    def put(self, key, value): ...\n    _hidden = 1\n",
+    "_src/core.py": "def first(x, y=1, *, z=2): ...\ndef second(x): ...\nclass Box:\n    def get(self, key): ...\n    def put(self, key, "
+                    "value): ...\n    _hidden = 1\n",
     "lib.py": "import ref\ndef only(a): ...\n", "broken.py": "import no_such_module_anywhere\n", "sub/__init__.py": "def deep(): ...\n"}
 OURS = {
-    "__init__.py": "def first(x, y, *, w=2): ...\nfirst_again = first\ndef __getattr__(name):\n    if name == 'LAZY': return 5\n    raise AttributeError(name)\ndef second(x, /): ...\nclass Box:\n    def get(self): ...\ndef other(x, y=1, *, z=2): ...\n",
+    "__init__.py": "def first(x, y, *, w=2): ...\nfirst_again = first\ndef __getattr__(name):\n    if name == 'LAZY': return 5\n    raise "
+                   "AttributeError(name)\ndef second(x, /): ...\nclass Box:\n    def get(self): ...\ndef other(x, y=1, *, z=2): ...\n",
     "lib.py": "def only(a, b=2): ...\n"}
 
 
@@ -38,16 +41,18 @@ def test_what_is_listed(found):
     assert set(reference) == {"", "lib", "sub"}  # neither what is private nor what cannot be imported
     assert set(reference[""]) >= {"first", "second", "Box", "other", "NUMBER"} and not {"os", "Any"} & set(reference[""])
     assert set(reference["lib"]) == {"only"}
-    assert reference[""]["first"]["parameters"] == [["x", "POSITIONAL_OR_KEYWORD", False], ["y", "POSITIONAL_OR_KEYWORD", True], ["z", "KEYWORD_ONLY", True]]
+    assert reference[""]["first"]["parameters"] == [["x", "POSITIONAL_OR_KEYWORD", False], ["y", "POSITIONAL_OR_KEYWORD", True],
+                                                    ["z", "KEYWORD_ONLY", True]]
     assert set(reference[""]["Box"]["members"]) == {"get", "put"}
 
 
 def test_what_differs(found):
     differences = {(d.kind, d.where, d.text) for d in public_names.compare(*found)}
     assert differences >= {
-        ("parameter", "first", "has no 'z'"), ("default", "first", "'y' has a default there"), ("parameter", "second", "takes 'x' by position only"),
-        ("__name__", "other", "is 'first' there, 'other' here"), ("member", "Box.put", "is missing"), ("parameter", "Box.get", "has no 'key'"),
-        ("name", "NUMBER", "is missing (a value)"), ("module", "sub", "is missing, with 1 names")}
+        ("parameter", "first", "has no 'z'"), ("default", "first", "'y' has a default there"),
+        ("parameter", "second", "takes 'x' by position only"),
+        ("__name__", "other", "is 'first' there, 'other' here"), ("member", "Box.put", "is missing"),
+        ("parameter", "Box.get", "has no 'key'"), ("name", "NUMBER", "is missing (a value)"), ("module", "sub", "is missing, with 1 names")}
     assert not [d for d in differences if d[1] == "LAZY"]  # which is there, though dir does not tell it
     assert not [d for d in differences if d[1].startswith("lib")]  # more parameters than there are no difference
 

@@ -44,7 +44,8 @@ def test_the_state_of_traces_is_no_option(value):
 def test_environment_variables_do_not_set_the_state_of_traces():
     """LAMINAX_SUMS_LEFT_OPEN=x broke the import once."""
     environment = {f"{prefix}_{value.name.upper()}": "1" for value in OF_THE_TRACE for prefix in ("LAMINAX", "JAX")}
-    code = "from laminax_ir.tracing.explicit_axes import *; from laminax_ir.options.ambient import _all; print([v.value for v in _all if not hasattr(v, 'doc')])"
+    code = ("from laminax_ir.tracing.explicit_axes import *; from laminax_ir.options.ambient import _all; "
+            "print([v.value for v in _all if not hasattr(v, 'doc')])")
     done = subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | environment,
                           capture_output=True, text=True)
     assert done.stdout.strip() and "1" not in done.stdout and "x" not in done.stdout, done.stderr
@@ -111,8 +112,9 @@ def refusing():
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-@pytest.mark.parametrize("change", [lambda: enable_x64(True).__enter__(), lambda: enable_x64.set_local(True), lambda: enable_x64.set_global(True),
-                                    lambda: changed_attributes({"a": 1}).__enter__(), lambda: running_along([("i", 2)], True).__enter__()])
+@pytest.mark.parametrize("change",
+                         [lambda: enable_x64(True).__enter__(), lambda: enable_x64.set_local(True), lambda: enable_x64.set_global(True),
+                          lambda: changed_attributes({"a": 1}).__enter__(), lambda: running_along([("i", 2)], True).__enter__()])
 def test_a_change_that_a_subscriber_refuses_is_taken_back(refusing, error, change):
     """Each call of the thread failed afterwards, once."""
     heard = {}
@@ -145,9 +147,10 @@ def test_a_change_back_that_a_subscriber_interrupts_is_made(refusing, error):
 def managers():
     t = Trace()
     return [
-        lambda: enable_x64(True), lambda: config.default_matmul_precision("highest"), lambda: current_trace(t), lambda: at_work(Trace(), "a", (("i", 2),)),
-        lambda: name_scope("a"), lambda: extend_axis_env(("i", 2)), lambda: running_along([("i", 2)], True), lambda: changed_attributes({"a": 1}),
-        paused_collection, lambda: Together(enable_x64(True), name_scope("a")),
+        lambda: enable_x64(True), lambda: config.default_matmul_precision("highest"), lambda: current_trace(t),
+        lambda: at_work(Trace(), "a", (("i", 2),)), lambda: name_scope("a"), lambda: extend_axis_env(("i", 2)),
+        lambda: running_along([("i", 2)], True), lambda: changed_attributes({"a": 1}), paused_collection,
+        lambda: Together(enable_x64(True), name_scope("a")),
     ]
 
 

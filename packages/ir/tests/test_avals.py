@@ -97,7 +97,8 @@ def test_avals_of_values(value, dtype, wide, weak):
 @pytest.mark.parametrize("value", ["text", None, [1.0], object(), {}], ids=repr)
 def test_what_is_not_an_array(value):
     assert not is_array_like(value)
-    with pytest.raises(TypeError, match="is not an array: .*Expected an array, a NumPy array or scalar, or a Python bool, int, float or complex"):
+    with pytest.raises(TypeError,
+                       match="is not an array: .*Expected an array, a NumPy array or scalar, or a Python bool, int, float or complex"):
         get_aval(value)
 
 

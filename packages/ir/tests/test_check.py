@@ -109,7 +109,8 @@ MALFORMED = [
     (duplicated_binder, r"a parameter of type f32\[\] is bound a second time"),
     (assigned_twice, r"a result of type f32\[3\] is bound a second time.*= sin"),
     (lambda: changed(invars=[*good().jaxpr.invars, 3]), "a parameter must be a variable, got 3"),
-    (lambda: sin_of(Var(f32(3)), Var(f32(4))), r"the result of sin: Value for variable 'b' inconsistently typed as f32\[3\] for let-binder of type f32\[4\].*b:f32\[4\] = sin a"),
+    (lambda: sin_of(Var(f32(3)), Var(f32(4))),
+     r"the result of sin: Value for variable 'b' inconsistently typed as f32\[3\] for let-binder of type f32\[4\].*b:f32\[4\] = sin a"),
     (lambda: sin_of(Var(f32(3)), Var(i32(3))), r"typed as f32\[3\] for let-binder of type i32\[3\]"),
     (lambda: sin_of(Var(f32(3, weak=True)), Var(f32(3))), r"inconsistently typed as ~float32\[3\] for let-binder of type float32\[3\]"),
     (lambda: sin_of(Var(i32(3)), Var(i32(3))), r"the rules of sin refuse the operands: DTypeError: sin does not accept dtype int32"),
@@ -121,16 +122,19 @@ MALFORMED = [
     (lambda: sin_of(Var(f32()), Var(f32()), primitive=bare_p), "the primitive bare has no shape rule"),
     (lambda: noisy_jaxpr([]), r"noisy has the effects \{noise\}, the equation says \{\}"),
     (lambda: noisy_jaxpr(["noise", "more"]), r"has the effects \{noise\}, the equation says \{more, noise\}"),
-    (lambda: noisy_jaxpr(["noise"], []), r"Equation effect not present in jaxpr effects: its equations have effects that it does not declare: \{noise\}"),
+    (lambda: noisy_jaxpr(["noise"], []),
+     r"Equation effect not present in jaxpr effects: its equations have effects that it does not declare: \{noise\}"),
     (lambda: literal(np.ones(3, np.float32), f32(3)), r"a literal must be a scalar, got one of type f32\[3\]"),
     (lambda: literal(np.ones(2, np.float32), f32()), "the value of a literal must be a scalar"),
     (lambda: literal("2", f32()), "the value of a literal must be a scalar, got '2'"),
     (lambda: literal(2, f32()), r"the literal 2 cannot have the type f32\[\]"),
     (lambda: literal(np.int32(2), f32()), r"of dtype int32 cannot have the type f32\[\]"),
     (lambda: sub_program(eqns=[]), r"of inner, called by jit: returned value 0.*not defined"),
-    (lambda: sub_program(eqns=[INNER.eqns[0].replace(primitive=op.sin_p)]), r"of inner, called by jit: the rules of sin refuse the operands"),
+    (lambda: sub_program(eqns=[INNER.eqns[0].replace(primitive=op.sin_p)]),
+     r"of inner, called by jit: the rules of sin refuse the operands"),
     (lambda: with_equation(the("jit"), invars=[Literal(np.float32(1))]), "takes 2 operands, the equation has 1"),
-    (lambda: ClosedJaxpr(Jaxpr([Var(f32(3))], [], [], []), [np.ones(2, np.float32)]), r"constant 0 has the type f32\[2\], its constvar f32\[3\]"),
+    (lambda: ClosedJaxpr(Jaxpr([Var(f32(3))], [], [], []), [np.ones(2, np.float32)]),
+     r"constant 0 has the type f32\[2\], its constvar f32\[3\]"),
 ]
 
 
@@ -174,5 +178,6 @@ def test_the_option_checks_what_is_staged():
     wrong_p = Primitive("wrong")
     flip = iter([f32(3), f32(4)])
     shape_rule(wrong_p)(lambda x: next(flip))  # a rule that changes its mind
-    with check(), pytest.raises(JaxprTypeError, match=r"malformed jaxpr of f: the result of wrong: Value for variable 'b' inconsistently typed as f32\[4\] for let-binder of type f32\[3\]"):
+    with check(), pytest.raises(JaxprTypeError, match=r"malformed jaxpr of f: the result of wrong: Value for variable 'b' inconsistently "
+                                                      r"typed as f32\[4\] for let-binder of type f32\[3\]"):
         stage(lambda x: [wrong_p.bind(x)], [f32(3)], "f")

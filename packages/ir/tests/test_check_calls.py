@@ -90,7 +90,8 @@ MALFORMED = {
     ],
     "custom_jvp_call": [
         (dict(call_jaxpr=VECTOR), r"operand 0 has the type f32\[\], the parameter of the function half f32\[3\]"),
-        (dict(call_jaxpr=INT), r"the result of custom_jvp_call: Value for variable '\w+' inconsistently typed as i32\[\] for let-binder of type f32\[\]"),
+        (dict(call_jaxpr=INT),
+         r"the result of custom_jvp_call: Value for variable '\w+' inconsistently typed as i32\[\] for let-binder of type f32\[\]"),
         (dict(call_jaxpr=TWO), "custom_jvp_call has 2 results, the equation 1"),
         (dict(call_jaxpr=unbound()), "called by custom_jvp_call: returned value 0"),
     ],

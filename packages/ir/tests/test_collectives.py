@@ -147,8 +147,9 @@ def test_wrong_calls(call, error, message):
         stage(lambda x: [call(x)], [x46])
 
 
-@pytest.mark.parametrize("dtype, expected", [(np.int32, np.float32), (np.uint8, np.float32), (np.bool_, np.float32), (np.float16, np.float16),
-                                             (np.float32, np.float32), (np.complex64, np.complex64)])
+@pytest.mark.parametrize("dtype, expected",
+                         [(np.int32, np.float32), (np.uint8, np.float32), (np.bool_, np.float32), (np.float16, np.float16),
+                          (np.float32, np.float32), (np.complex64, np.complex64)])
 def test_a_mean_over_a_named_axis_is_the_sum_divided_by_its_size(dtype, expected):
     with extend_axis_env(("i", 4)):
         closed = stage(lambda x: [pmean(x, "i")], [ShapedArray((3,), dtype)])

@@ -67,7 +67,8 @@ def test_programs_of_words_mean_what_numpy_computes(impl):
 def test_seeds(impl, seed, x64):
     with config.enable_x64(x64):
         dtype = np.dtype(np.int64 if x64 else np.int32)
-        key = evaluate(word_program(ops.random_seed_p, [ShapedArray((), dtype)], {"impl": dtypes.key_dtype(impl).impl}), dtype.type(seed))[0]
+        key = evaluate(word_program(ops.random_seed_p, [ShapedArray((), dtype)], {"impl": dtypes.key_dtype(impl).impl}),
+                       dtype.type(seed))[0]
     np.testing.assert_array_equal(key, reference.seeded(impl, seed % 2 ** (64 if x64 else 32)))
 
 

@@ -27,7 +27,8 @@ def test_broadcast_like():
 
 
 def test_dtype():
-    values = {np.dtype("int32"): [1, int, np.int64, "int64", np.arange(2), np.dtype("int32")], np.dtype("float32"): [1.0, float, np.ones(2)],
+    values = {np.dtype("int32"): [1, int, np.int64, "int64", np.arange(2), np.dtype("int32")],
+              np.dtype("float32"): [1.0, float, np.ones(2)],
               np.dtype("bool"): [True, bool, np.bool_], np.dtype(ml_dtypes.bfloat16): [ml_dtypes.bfloat16, ml_dtypes.bfloat16(1)],
               np.dtype("complex64"): [1j], key_dtype("threefry2x32"): [key_dtype("threefry2x32")]}
     assert all(dtype(x) == expected for expected, xs in values.items() for x in xs)
@@ -56,7 +57,8 @@ def test_mulhi_is_the_high_half_of_the_product(kind):
 
 @pytest.mark.parametrize("call, instead", [
     (lambda: refused.create_token(), "optimization_barrier"), (lambda: refused.after_all(1, 2), "Got 2 operands"),
-    (lambda: refused.psend(f32(1), "i", [(0, 1)]), r"ppermute\(x, 'i', \[\(0, 1\)\]\)"), (lambda: refused.precv(None, None, "i", []), "ppermute"),
+    (lambda: refused.psend(f32(1), "i", [(0, 1)]), r"ppermute\(x, 'i', \[\(0, 1\)\]\)"),
+    (lambda: refused.precv(None, None, "i", []), "ppermute"),
     (lambda: refused.ragged_all_to_all(*[np.ones(2)] * 6, axis_name="i"), r"all_to_all\(..., 'i'\)"),
 ])
 def test_what_is_not_supported_says_what_to_use(call, instead):

@@ -16,8 +16,8 @@ from laminax_ir.reference.evaluate import reference_rule
 
 MODULES = [importlib.import_module(f"laminax_ir.ops.{module.name}") for module in pkgutil.iter_modules(laminax_ir.ops.__path__)]
 PRIMITIVES = {x for module in MODULES for x in vars(module).values() if isinstance(x, Primitive)}
-# They hold what the reference cannot run: StableHLO, the name of a native function, and sizes that are not known yet. Those on references are gone before a
-# program is evaluated.
+# They hold what the reference cannot run: StableHLO, the name of a native function, and sizes that are not known yet. Those on references
+# are gone before a program is evaluated.
 WITHOUT_REFERENCE = {"call_exported", "dim_as_value", "ffi_call", "buffer_callback", "addupdate", "freeze", "get", "new_ref", "swap"}
 
 

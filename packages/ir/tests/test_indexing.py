@@ -104,7 +104,8 @@ def test_functions_along_one_axis_are_numpys():
     same(slicing.dynamic_index_in_dim(x, np.int32(3), keepdims=False), x[3])
     for update in (np.zeros(4, np.float32), np.zeros((4, 1), np.float32)):
         same(slicing.dynamic_update_index_in_dim(x, update, 2, 1), np.where(np.arange(5) == 2, 0, x).astype(np.float32))
-    same(slicing.dynamic_update_slice_in_dim(x, np.zeros((2, 5), np.float32), -1, 0), np.concatenate([x[:2], np.zeros((2, 5))]).astype("f4"))
+    same(slicing.dynamic_update_slice_in_dim(x, np.zeros((2, 5), np.float32), -1, 0),
+         np.concatenate([x[:2], np.zeros((2, 5))]).astype("f4"))
     same(ops.index_take(x, (np.array([1, -1, 6]), np.array([0, -5, 2])), (0, 1)), x[[1, 3, 2], [0, 0, 2]])
     same(ops.index_take(x, (np.array([5, -2]),), (1,)), x[:, [0, 3]].T)
 
@@ -139,7 +140,8 @@ def test_primitives_with_a_hyphen_can_be_pickled():
 
 def test_scatter_bodies_do_not_tell_who_made_them_first():
     """They serve all programs; a position in them would make a program's text depend on the programs before it."""
-    (body,) = {eqn.params["update_jaxpr"] for eqn in stage(lambda x, i: [_scatter(x, i)], [ShapedArray((3, 4), np.float32), ShapedArray((2, 1), np.int32)]).eqns}
+    (body,) = {eqn.params["update_jaxpr"]
+               for eqn in stage(lambda x, i: [_scatter(x, i)], [ShapedArray((3, 4), np.float32), ShapedArray((2, 1), np.int32)]).eqns}
     assert all(eqn.source_info.code is None for eqn in body.eqns)
 
 
@@ -180,7 +182,8 @@ def test_programs_print_as_documented():
 
 
 @pytest.mark.parametrize("fun", [
-    lambda x, i: slicing.slice(x, (0, 0), (1, 1)), lambda x, i: slicing.dynamic_slice_in_dim(x, slicing.index_in_dim(squeeze(i, (1,)), 0, keepdims=False), 1),
+    lambda x, i: slicing.slice(x, (0, 0), (1, 1)),
+    lambda x, i: slicing.dynamic_slice_in_dim(x, slicing.index_in_dim(squeeze(i, (1,)), 0, keepdims=False), 1),
     lambda x, i: ops.gather(x, i, DIMS, (1, 4)), lambda x, i: ops.scatter(x, i, x, SDIMS),
 ])
 def test_weak_types_and_named_axes_stay(fun):
@@ -242,19 +245,25 @@ MALFORMED = [
     (lambda: _gather(sizes=(1, 5)), ShapeError, "gather: Slice size at index 1 .* out of range.* 4, got 5"),
     (lambda: _gather(sizes=(2, 4)), ShapeError, "gather: .*only collapse slice dims with bound 1, but bound is 2 for index 0"),
     (lambda: _gather(offset_dims=(2,)), ShapeError, "gather: Offset dimension 0 .* out of bounds, got 2"),
-    (lambda: _gather(offset_dims=()), ShapeError, "gather: .*offset_dims, collapsed_slice_dims and operand_batching_dims must have 2 entries together"),
+    (lambda: _gather(offset_dims=()), ShapeError,
+     "gather: .*offset_dims, collapsed_slice_dims and operand_batching_dims must have 2 entries together"),
     (lambda: _gather(collapsed_slice_dims=(2,)), ShapeError, r"gather: Invalid collapsed_slice_dims .* \[0, 2\), got 2"),
     (lambda: _gather(start_index_map=(2,)), ShapeError, r"gather: Invalid start_index_map .* \[0, 2\), got 2"),
-    (lambda: _gather(operand_batching_dims=(0,), start_indices_batching_dims=(0,)), ShapeError, "gather: collapsed_slice_dims and operand_batching_dims .* must be disjoint"),
-    (lambda: _gather(collapsed_slice_dims=(), operand_batching_dims=(0,), start_indices_batching_dims=(0,)), ShapeError, "gather: start_index_map and operand_batching_dims .* must be disjoint"),
-    (lambda: _gather(operand_batching_dims=(1,)), ShapeError, "gather: .*equal numbers of operand_batching_dims and start_indices_batching_dims"),
-    (lambda: _gather(operand_batching_dims=(1,), start_indices_batching_dims=(1,)), ShapeError, "gather: .*cannot have the index vector dimension as a batching dimension"),
+    (lambda: _gather(operand_batching_dims=(0,), start_indices_batching_dims=(0,)), ShapeError,
+     "gather: collapsed_slice_dims and operand_batching_dims .* must be disjoint"),
+    (lambda: _gather(collapsed_slice_dims=(), operand_batching_dims=(0,), start_indices_batching_dims=(0,)), ShapeError,
+     "gather: start_index_map and operand_batching_dims .* must be disjoint"),
+    (lambda: _gather(operand_batching_dims=(1,)), ShapeError,
+     "gather: .*equal numbers of operand_batching_dims and start_indices_batching_dims"),
+    (lambda: _gather(operand_batching_dims=(1,), start_indices_batching_dims=(1,)), ShapeError,
+     "gather: .*cannot have the index vector dimension as a batching dimension"),
     (lambda: _gather(operand_batching_dims=(1,), start_indices_batching_dims=(0,)), ShapeError, "gather: .*have the same shape, got sizes"),
     (lambda: ops.gather(X, I, DIMS, (1, 4), mode="wrap"), ValueError, "unknown gather or scatter mode 'wrap'"),
     (lambda: _scatter(i=I.astype(bool)), DTypeError, r"scatter-add: the indices must be integers, got bool\[2,1\]"),
     (lambda: _scatter(u=U.astype(np.int32)), DTypeError, r"scatter-add: .*same dtype, got f32\[3,4\] and i32\[2,4\]"),
     (lambda: _scatter(u=U[0]), ShapeError, "scatter-add: Updates tensor must be of rank 2; got 1"),
-    (lambda: _scatter(u=np.ones((2, 5), np.float32)), ShapeError, "scatter-add: Bounds of the window dimensions .* got 5 for axis 1 of the updates"),
+    (lambda: _scatter(u=np.ones((2, 5), np.float32)), ShapeError,
+     "scatter-add: Bounds of the window dimensions .* got 5 for axis 1 of the updates"),
     (lambda: _scatter(u=np.ones((3, 4), np.float32)), ShapeError, r"scatter-add: Bounds of the scatter dimensions .*\(2,\), got \(3,\)"),
     (lambda: _scatter(update_window_dims=()), ShapeError, "scatter-add: Updates tensor must be of rank 1; got 2"),
     (lambda: _scatter(inserted_window_dims=()), ShapeError, "scatter-add: .*window of size 1; doesn't match operand of rank 2"),
@@ -262,10 +271,12 @@ MALFORMED = [
     (lambda: _gather(offset_dims=(1, 1)), ShapeError, r"gather: offset_dims .*must not repeat, got \(1, 1\)"),
     (lambda: _scatter(update_window_dims=(2,)), ShapeError, r"scatter-add: Invalid update_window_dims .* \[0, 2\), got 2"),
     (lambda: _scatter(inserted_window_dims=(-1,)), ShapeError, r"scatter-add: Invalid inserted_window_dims .* \[0, 2\), got -1"),
-    (lambda: _scatter(scatter_dims_to_operand_dims=(0, 1)), ShapeError, "scatter-add: .*has 2 elements in scatter_dims_to_operand_dims .* of indices is 1"),
+    (lambda: _scatter(scatter_dims_to_operand_dims=(0, 1)), ShapeError,
+     "scatter-add: .*has 2 elements in scatter_dims_to_operand_dims .* of indices is 1"),
     (lambda: ops.scatter_apply(X, I, lambda x: elementwise.lt(x, 0.), SDIMS, update_shape=(2, 4)), ShapeError, "scatter_apply: .*got bool"),
     (lambda: ops.scatter_apply(X, I, lambda x: full((2,), x), SDIMS, update_shape=(2, 4)), ShapeError, r"scatter_apply: .*got f32\[2\]"),
-    (lambda: ops.scatter_apply(X, I, lambda x: slicing.index_in_dim(X, 0), SDIMS, update_shape=(2, 4)), NotImplementedError, "scatter_apply: .*closes over 1 arrays"),
+    (lambda: ops.scatter_apply(X, I, lambda x: slicing.index_in_dim(X, 0), SDIMS, update_shape=(2, 4)), NotImplementedError,
+     "scatter_apply: .*closes over 1 arrays"),
 ]
 
 

@@ -53,7 +53,8 @@ def test_keys_are_known_through_arrangements():
     (lambda k: [bits(k), bits(take(shape.reshape(k, (1,)), 0))], "In random_bits"),
     (lambda k: scan(lambda c, _: (c, bits(k)), np.int32(0), None, length=2), "scan body function leads to key reuse .* iteration 2"),
     (lambda k: scan(lambda c, _: ((c[1], c[0]), bits(c[0])), (k, random_clone(k)), None, length=3)[1:], "iteration 3"),
-    (lambda k: [while_loop(lambda c: c[0] < 3, lambda c: (c[0] + bits(c[1]), c[1]), (np.uint32(0), k))[0]], "while_loop body function leads"),
+    (lambda k: [while_loop(lambda c: c[0] < 3, lambda c: (c[0] + bits(c[1]), c[1]), (np.uint32(0), k))[0]],
+     "while_loop body function leads"),
     (lambda k: [while_loop(lambda i: bits(k) > 3, lambda i: i + 1, np.int32(0))], "while_loop cond function leads to key reuse"),
     (lambda k: [cond(True, lambda k: bits(k), lambda k: np.uint32(0), k), bits(k)], "In random_bits"),
 ])

@@ -53,7 +53,8 @@ def test_what_varies(fun, expected):
     lambda x, y: while_loop(lambda c: reduce_sum(c, (0,)) < 0, lambda c: c + y, x),
 ])
 def test_a_carry_must_not_begin_to_vary(fun):
-    with pytest.raises(TypeError, match=r"f?.*is the same along the axes \('i',\), and the corresponding output carry varies.\n\nThis might be fixed by applying `jax.lax.pcast\(..., \('i',\), to='varying'\)` to the initial"):
+    with pytest.raises(TypeError, match=r"f?.*is the same along the axes \('i',\), and the corresponding output carry varies.\n\nThis "
+                                        r"might be fixed by applying `jax.lax.pcast\(..., \('i',\), to='varying'\)` to the initial"):
         axes_of(fun, SAME, VARIES)
 
 

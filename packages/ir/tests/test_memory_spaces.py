@@ -45,12 +45,15 @@ def test_types():
         memory_kind = "pinned_host"
 
     assert placed_aval(PLAIN, Sharding()) is THERE and placed_aval(THERE, None) is PLAIN
-    assert [kind_of_space(space_of_kind(kind)) for kind in ("pinned_host", "device", "unpinned_host", None)] == ["pinned_host"] + ["device"] * 3
+    assert ([kind_of_space(space_of_kind(kind)) for kind in ("pinned_host", "device", "unpinned_host", None)]
+            == ["pinned_host"] + ["device"] * 3)
 
 
 @pytest.mark.parametrize("fun, expected", [
-    (lambda x: [sin(x), mul(x, 2.0), reduce_sum(x, (0,)), dot(x, broadcast_in_dim(reduce_sum(x, (0, 1)), (3,), ()))], ["f32<host>[2,3]"] * 2 + ["f32<host>[3]", "f32<host>[2]"]),
-    (lambda x: [in_memory(x, DEVICE), in_memory(x, HOST), in_memory(sin(in_memory(x, DEVICE)), HOST)], ["f32[2,3]", "f32<host>[2,3]", "f32<host>[2,3]"]),
+    (lambda x: [sin(x), mul(x, 2.0), reduce_sum(x, (0,)), dot(x, broadcast_in_dim(reduce_sum(x, (0, 1)), (3,), ()))],
+     ["f32<host>[2,3]"] * 2 + ["f32<host>[3]", "f32<host>[2]"]),
+    (lambda x: [in_memory(x, DEVICE), in_memory(x, HOST), in_memory(sin(in_memory(x, DEVICE)), HOST)],
+     ["f32[2,3]", "f32<host>[2,3]", "f32<host>[2,3]"]),
     (lambda x: scan(lambda c, row: (add(c, 1.0), in_memory(row, DEVICE)), 0.0, x), ["f32[]", "f32[2,3]"]),
     (lambda x: scan(lambda c, row: (add(c, row), c), reduce_sum(x, (0,)), x), ["f32<host>[3]", "f32<host>[2,3]"]),
     (lambda x: [while_loop(lambda c: gt(reduce_sum(c, (0, 1)), 0.0), lambda c: mul(c, 0.5), x)], ["f32<host>[2,3]"]),
@@ -75,7 +78,8 @@ def test_a_trace_keeps_track_once_it_meets_a_value_in_other_memory():
 
 @pytest.mark.parametrize("fun", [add, lambda x, y: dot(x, transpose(y, (1, 0))), lambda x, y: mul(y, x)])
 def test_operands_in_several_kinds_of_memory(fun):
-    with pytest.raises(ValueError, match=r"memory_space of all inputs passed to `\w+` must be the same. Got one operand with type: .*host.*Move one of them"):
+    with pytest.raises(ValueError, match=r"memory_space of all inputs passed to `\w+` must be the same. "
+                                         r"Got one operand with type: .*host.*Move one of them"):
         stage(lambda x, y: [fun(x, y)], [THERE, PLAIN])
     assert out_types(lambda x, y: [mul(x, y)], THERE, get_aval(np.float32(2))) == ["f32<host>[2,3]"]  # a scalar may lie anywhere
 

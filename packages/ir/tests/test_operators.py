@@ -73,8 +73,8 @@ def test_python_scalars_leave_weak_types_weak_and_strong_ones_strong():
 
 
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt", "eq"])
-@pytest.mark.parametrize("left, right", [((3,), (2, 3)), ((2, 3), (3,)), ((2, 1, 4), (3, 1)), ((), (2, 2)), ((0, 3), (3,)), ((1,), (2, 0, 1))],
-                         ids=str)
+@pytest.mark.parametrize("left, right",
+                         [((3,), (2, 3)), ((2, 3), (3,)), ((2, 1, 4), (3, 1)), ((), (2, 2)), ((0, 3), (3,)), ((1,), (2, 0, 1))], ids=str)
 def test_ranks_broadcast_as_in_numpy(name, left, right):
     rng = np.random.default_rng(0)
     x, y = rng.uniform(1, 3, left).astype(F32), rng.uniform(1, 3, right).astype(F32)
@@ -83,7 +83,8 @@ def test_ranks_broadcast_as_in_numpy(name, left, right):
 
 
 def test_rank_promotion_can_be_refused():
-    with config.numpy_rank_promotion("raise"), pytest.raises(ValueError, match=r"add on shapes \(3,\) \(2, 3\).*numpy_rank_promotion='raise'"):
+    with (config.numpy_rank_promotion("raise"),
+          pytest.raises(ValueError, match=r"add on shapes \(3,\) \(2, 3\).*numpy_rank_promotion='raise'")):
         run(operator.add, np.ones(3, F32), np.ones((2, 3), F32))
     with config.numpy_rank_promotion("warn"), pytest.warns(UserWarning, match="add on shapes"):
         run(operator.add, np.ones(3, F32), np.ones((2, 3), F32))
@@ -264,5 +265,6 @@ def test_numpy_arrays_on_the_left_give_way_to_tracers():
 
 def test_every_special_method_is_installed():
     table = operators.method_table()
-    assert {f"__{n}__" for n in ("add", "rsub", "pow", "rpow", "divmod", "rdivmod", "matmul", "lt", "eq", "neg", "pos", "abs", "invert")} <= set(table)
+    assert ({f"__{n}__" for n in ("add", "rsub", "pow", "rpow", "divmod", "rdivmod", "matmul", "lt", "eq", "neg", "pos", "abs", "invert")}
+            <= set(table))
     assert run(operator.pos, np.ones(2, F32)).tolist() == [1, 1]

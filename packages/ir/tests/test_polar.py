@@ -50,8 +50,10 @@ def test_arguments():
 
 @pytest.mark.parametrize("call, error, message", [
     (lambda: qdwh(np.zeros((2, 3), "float32")), ValueError, r"at least as many rows as columns, got f32\[2,3\]"),
-    (lambda: qdwh(np.zeros((2, 3, 3), "float32")), ShapeError, "one matrix"), (lambda: qdwh(np.zeros(3, "float32")), ShapeError, "a matrix"),
-    (lambda: qdwh(np.zeros((3, 3), "int32")), DTypeError, "int32"), (lambda: qdwh(np.zeros((3, 3), "float32"), max_iterations=-1), ValueError, "-1"),
+    (lambda: qdwh(np.zeros((2, 3, 3), "float32")), ShapeError, "one matrix"),
+    (lambda: qdwh(np.zeros(3, "float32")), ShapeError, "a matrix"),
+    (lambda: qdwh(np.zeros((3, 3), "int32")), DTypeError, "int32"),
+    (lambda: qdwh(np.zeros((3, 3), "float32"), max_iterations=-1), ValueError, "-1"),
 ])
 def test_malformed_calls(call, error, message):
     with pytest.raises(error, match=message):

@@ -458,13 +458,15 @@ def test_wrong_calls(call, error, message):
         call()
 
 
-@pytest.mark.parametrize("low, high", [(np.float32(-1), np.float32(3)), (0.0, 1.0), (np.int32(-5), np.int32(9)), (np.uint8(0), np.uint8(200))])
+@pytest.mark.parametrize("low, high",
+                         [(np.float32(-1), np.float32(3)), (0.0, 1.0), (np.int32(-5), np.int32(9)), (np.uint8(0), np.uint8(200))])
 def test_rng_uniform_stays_in_its_interval_and_fills_it(low, high):
     numbers = ops.rng_uniform(low, high, (40, 100))
     assert numbers.shape == (40, 100) and numbers.dtype == (np.float32 if isinstance(low, float) else low.dtype)
     assert np.all((numbers >= low) & (numbers < high))
     # the mean of 4000 uniform numbers is off by a standard deviation of 0.0046 of the width: nine of them are allowed
-    assert abs(np.mean(numbers, dtype=np.float64) - (float(low) + float(high)) / 2) < 0.0046 * 9 * (float(high) - float(low)) + 0.5 * (numbers.dtype.kind != "f")
+    assert (abs(np.mean(numbers, dtype=np.float64) - (float(low) + float(high)) / 2)
+            < 0.0046 * 9 * (float(high) - float(low)) + 0.5 * (numbers.dtype.kind != "f"))
     assert not np.array_equal(numbers, ops.rng_uniform(low, high, (40, 100)))
 
 

@@ -73,9 +73,10 @@ def test_one_operand_given_twice_is_not_taken_for_two():
         np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
-@pytest.mark.parametrize("first, second", [(1.0, 2.0), (0.0, -0.0), (1, 1.0), (1, True), (np.float32(1), 1.0), (np.float32(0), -np.float32(0)),
-                                           ((1,), (1.0,)), ([1, 2], (1, 2)), ((1, (2, 3)), (1, 2, 3)), ("a", "b"), (None, 0),
-                                           (np.dtype(np.int32), np.dtype(np.int8)), (np.float32, np.float16)], ids=repr)
+@pytest.mark.parametrize("first, second",
+                         [(1.0, 2.0), (0.0, -0.0), (1, 1.0), (1, True), (np.float32(1), 1.0), (np.float32(0), -np.float32(0)),
+                          ((1,), (1.0,)), ([1, 2], (1, 2)), ((1, (2, 3)), (1, 2, 3)), ("a", "b"), (None, 0),
+                          (np.dtype(np.int32), np.dtype(np.int8)), (np.float32, np.float16)], ids=repr)
 def test_parameters_that_differ_are_told_apart(first, second):
     seen = []
     f = Counted(lambda x, parameter, named=None: seen.append((parameter, named)) or op.sin(x))

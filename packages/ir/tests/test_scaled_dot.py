@@ -45,10 +45,12 @@ X, Y = operands((2, 4, 8), (2, 8, 3))
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda: scaled_dot(X, Y, lhs_scale=scales((2, 4, 3))[0]), ShapeError, r"contracted axis 2 of lhs must be a multiple.*f8_e8m0fnu\[2,4,3\]"),
+    (lambda: scaled_dot(X, Y, lhs_scale=scales((2, 4, 3))[0]), ShapeError,
+     r"contracted axis 2 of lhs must be a multiple.*f8_e8m0fnu\[2,4,3\]"),
     (lambda: scaled_dot(X, Y, lhs_scale=scales((2, 1, 2))[0]), ShapeError, "axis 1 of lhs, which is not contracted"),
     (lambda: scaled_dot(X, Y, rhs_scale=scales((8, 3))[0]), ShapeError, "rhs and its scale must have the same number of axes"),
-    (lambda: scaled_dot(X, Y[:, :7]), ShapeError, r"scaled_dot requires contracting dimensions to have the same shape, got \(8,\) and \(7,\)"),
+    (lambda: scaled_dot(X, Y[:, :7]), ShapeError,
+     r"scaled_dot requires contracting dimensions to have the same shape, got \(8,\) and \(7,\)"),
     (lambda: scaled_dot(X[0, 0], Y[0]), ValueError, "dimension_numbers must be given"),
     (lambda: scaled_dot(X.astype(np.int8), Y), DTypeError, "must be floating"),
 ])

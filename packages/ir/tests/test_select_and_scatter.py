@@ -49,11 +49,14 @@ X, WINDOW = np.ones((4,), F32), ((2,), (2,), ((0, 0),))
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda: select_and_scatter(X, op.ge, *WINDOW, np.ones(3, F32), F32(0), op.add), ShapeError, r"one element per window.*f32\[2\].*got f32\[3\]"),
+    (lambda: select_and_scatter(X, op.ge, *WINDOW, np.ones(3, F32), F32(0), op.add), ShapeError,
+     r"one element per window.*f32\[2\].*got f32\[3\]"),
     (lambda: select_and_scatter(X, op.ge, *WINDOW, np.ones(2, np.int32), F32(0), op.add), ShapeError, r"got i32\[2\] and f32\[\]"),
     (lambda: select_and_scatter(X, op.ge, *WINDOW, np.ones(2, F32), np.zeros(1, F32), op.add), ShapeError, r"and f32\[1\]"),
-    (lambda: select_and_scatter(X, op.add, *WINDOW, np.ones(2, F32), F32(0), op.add), DTypeError, "`select` must return one scalar of dtype bool"),
-    (lambda: select_and_scatter(X, op.ge, *WINDOW, np.ones(2, F32), F32(0), op.ge), DTypeError, "`scatter` must return one scalar of dtype float32"),
+    (lambda: select_and_scatter(X, op.add, *WINDOW, np.ones(2, F32), F32(0), op.add), DTypeError,
+     "`select` must return one scalar of dtype bool"),
+    (lambda: select_and_scatter(X, op.ge, *WINDOW, np.ones(2, F32), F32(0), op.ge), DTypeError,
+     "`scatter` must return one scalar of dtype float32"),
 ])
 def test_malformed_calls(call, error, message):
     with pytest.raises(error, match=message):

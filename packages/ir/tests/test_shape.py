@@ -68,8 +68,8 @@ def test_broadcast_shapes_is_numpys(many):
 
 
 @pytest.mark.parametrize("shapes, message", [
-    (((1.5, 2), (2,)), r"integer type, got \(1.5, 2\)"), (("foo",), "1D sequences of concrete values of integer type, got foo"), ((3,), "got 3"),
-    (((-1, 2), (2,)), r"non-negative .*got shape \(-1, 2\)"),
+    (((1.5, 2), (2,)), r"integer type, got \(1.5, 2\)"), (("foo",), "1D sequences of concrete values of integer type, got foo"),
+    ((3,), "got 3"), (((-1, 2), (2,)), r"non-negative .*got shape \(-1, 2\)"),
 ])
 def test_broadcast_shapes_refuses_what_is_no_shape(shapes, message):
     with pytest.raises(TypeError, match=message):
@@ -167,7 +167,8 @@ MALFORMED = [
     (lambda: ops.broadcast_in_dim(X, (-2, 3, 4), (1, 2)), ShapeError, r"broadcast_in_dim: .*negative, got \(-2, 3, 4\)"),
     (lambda: ops.broadcast_in_dim(X, (2.5, 3, 4), (1, 2)), ShapeError, "broadcast_in_dim: Shapes must be 1D .*integer"),
     (lambda: ops.broadcast_in_dim(X, (2, 3, 4), (1., 2)), ShapeError, "broadcast_in_dim: broadcast_dimensions must be"),
-    (lambda: ops.broadcast_in_dim(X, (3, 4), (0, 1), out_sharding="s"), TypeError, "broadcast_in_dim: out_sharding must be a PartitionSpec"),
+    (lambda: ops.broadcast_in_dim(X, (3, 4), (0, 1), out_sharding="s"), TypeError,
+     "broadcast_in_dim: out_sharding must be a PartitionSpec"),
     (lambda: ops.broadcast(X, (-1,)), ShapeError, "broadcast_in_dim: .*negative"),
     (lambda: ops.broadcast_to_rank(X, 1), ValueError, r"broadcast_to_rank: .*more than 1 axes: f32\[3,4\]"),
     (lambda: ops.reshape(X, (5,)), ShapeError, r"reshape: the total size .*new_sizes \(5,\) .*f32\[3,4\] \(12 elements\)"),

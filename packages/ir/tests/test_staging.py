@@ -184,10 +184,12 @@ def test_leaks_are_reported_when_the_function_returns():
 
     stage(leaky, [f32(3)])
     with pytest.raises(LeakedTracerError, match=r"(?s)traced by leaky was used after that trace had ended.*"
-                                                r"float32\[3\], made by sin, which was created on line test_staging\.py:\d+ in leaky, and used at test_staging\.py:\d+ in test_leaks"):
+                                                r"float32\[3\], made by sin, which was created on line test_staging\.py:\d+ in leaky, and "
+                                                r"used at test_staging\.py:\d+ in test_leaks"):
         op.cos(model.state)
-    with check_leaks(), pytest.raises(LeakedTracerError, match=r"(?s)traced by leaky is still alive.*made by sin at test_staging\.py:\d+ in leaky; "
-                                                               r"kept by the attribute state of a Model.*Return it"):
+    with check_leaks(), pytest.raises(LeakedTracerError,
+                                      match=r"(?s)traced by leaky is still alive.*made by sin at test_staging\.py:\d+ in leaky; "
+                                            r"kept by the attribute state of a Model.*Return it"):
         stage(leaky, [f32(3)], "leaky")
     del model.state
     with check_leaks():

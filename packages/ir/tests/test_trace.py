@@ -100,7 +100,8 @@ def test_name_scopes_nest():
 
 
 def test_attributes():
-    assert traced(lambda x: (x.shape, x.ndim, x.size, x.dtype, x.weak_type, len(x)), (2, 3)) == ((2, 3), 2, 6, np.dtype(np.float32), False, 2)
+    assert (traced(lambda x: (x.shape, x.ndim, x.size, x.dtype, x.weak_type, len(x)), (2, 3))
+            == ((2, 3), 2, 6, np.dtype(np.float32), False, 2))
     assert traced(lambda x: get_aval(x) is x.aval and is_array_like(x))
     assert traced(repr, (2,)) == "JitTracer(float32[2])"
     assert traced(lambda x: f"{x:>40}").strip() == "JitTracer(float32[])"
@@ -112,11 +113,13 @@ def test_attributes():
 
 
 @pytest.mark.parametrize("question, error, message", [
-    (bool, TracerBoolConversionError, r"boolean conversion of traced array with shape f32\[\]\.\nIt is an argument of f\..*where, lax\.cond.*static_argnums"),
+    (bool, TracerBoolConversionError,
+     r"boolean conversion of traced array with shape f32\[\]\.\nIt is an argument of f\..*where, lax\.cond.*static_argnums"),
     (lambda x: 1 if x > 0 else 2, TracerBoolConversionError, r"shape bool\[\]\.\nIt is made by gt at test_trace\.py:\d+ in <lambda>"),
     (lambda x: not x, TracerBoolConversionError, "boolean conversion"),
     (int, ConcretizationTypeError, r"concrete value is expected: traced array with shape f32.*\n.*argument of f.*static.*astype\(int\)"),
-    (lambda x: operator.index(op.sign(op.convert_element_type(x, np.int32))), TracerIntegerConversionError, r"The __index__\(\) method was called on traced array with shape i32\[\]"),
+    (lambda x: operator.index(op.sign(op.convert_element_type(x, np.int32))), TracerIntegerConversionError,
+     r"The __index__\(\) method was called on traced array with shape i32\[\]"),
     (lambda x: [1, 2][x], TypeError, r"Only integer scalar arrays can be converted to a scalar index. Got f32\[\]"),
     (lambda x: range(op.lt(x, 1)), TypeError, "Only integer scalar arrays can be converted to a scalar index"),
     (float, ConcretizationTypeError, r"concrete value is expected.*\n.*astype\(float\)"),
@@ -132,7 +135,8 @@ def test_conversions_of_a_traced_value_are_refused_with_advice(question, error, 
 
 @pytest.mark.parametrize("shape", [(3,), (0,)])
 def test_arrays_that_are_no_scalars_are_refused_whatever_their_values(shape):
-    with pytest.raises(ValueError, match="of an array with more than one element is ambiguous" if shape == (3,) else "of an empty array is"):
+    with pytest.raises(ValueError,
+                       match="of an array with more than one element is ambiguous" if shape == (3,) else "of an empty array is"):
         traced(bool, shape)
     for kind in (int, float, complex):
         with pytest.raises(TypeError, match=f"Only scalar arrays can be converted to Python scalars; got arr.ndim=1, shape .{shape[0]},"):

@@ -46,7 +46,8 @@ add = elementwise.add
 
 
 @pytest.mark.parametrize("call, error, words", [
-    (lambda: reduce_window(y, 0.0, add, (2,)), ShapeError, "window_dimensions must have one entry per axis of the operand of shape (4, 6), 2, got (2,)"),
+    (lambda: reduce_window(y, 0.0, add, (2,)), ShapeError,
+     "window_dimensions must have one entry per axis of the operand of shape (4, 6), 2, got (2,)"),
     (lambda: reduce_window(y, 0.0, add, (0, 2)), ShapeError, "window_dimensions must have every element be strictly positive"),
     (lambda: reduce_window(y, 0.0, add, (2, 2), (0, 1)), ShapeError, "window_strides must have every element be strictly positive"),
     (lambda: reduce_window(y, 0.0, add, (2, 2), (1,)), ShapeError, "window_strides"),
@@ -54,8 +55,10 @@ add = elementwise.add
     (lambda: reduce_window(y, 0.0, add, (2, 2), (1, 1), "FOO"), ValueError, "'FOO'"),
     (lambda: reduce_window(y, 0.0, add, (2, 2), (1, 1), [(0, 0)]), ShapeError, "expected 2, got 1"),
     (lambda: reduce_window(y, 0.0, add, (2, 2), (1, 1), [(-9, 0), (0, 0)]), ValueError, "negative padding"),
-    (lambda: reduce_window(y, 0.0, add, (2, 2), base_dilation=(0, 1)), ShapeError, "base_dilation must have every element be strictly positive"),
-    (lambda: reduce_window(y, 0.0, add, (2, 2), window_dilation=(0, 1)), ShapeError, "window_dilation must have every element be strictly positive"),
+    (lambda: reduce_window(y, 0.0, add, (2, 2), base_dilation=(0, 1)), ShapeError,
+     "base_dilation must have every element be strictly positive"),
+    (lambda: reduce_window(y, 0.0, add, (2, 2), window_dilation=(0, 1)), ShapeError,
+     "window_dilation must have every element be strictly positive"),
     (lambda: reduce_window(y, np.zeros(2, f32), add, (2, 2)), ShapeError, "scalars"),
     (lambda: reduce_window(y, np.int32(1), lambda a, b: add(a, b), (2, 2)), DTypeError, "initial values"),
     (lambda: windows.select_and_scatter_add(y, y, ge_p, (2, 2), (1, 1), [(0, 0)] * 2), ShapeError, "one element per window"),

@@ -71,8 +71,8 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
         "{replicated}"; None is its choice.
       arg_memories, result_memories: the kind of memory that each is in, "pinned_host"; None is the devices' own. By default it is as
         their types say.
-      arg_layouts, result_layouts: how the elements of each lie in memory: XLA's text for a layout, "{0,1}", or "auto" for its choice; None is
-        the platform's default, but for results of layout constraints, which say it.
+      arg_layouts, result_layouts: how the elements of each lie in memory: XLA's text for a layout, "{0,1}", or "auto" for its choice; None
+        is the platform's default, but for results of layout constraints, which say it.
       inline_consts: whether constants are written into the module, which then stands alone, instead of being its first
         arguments.
 
@@ -106,14 +106,14 @@ class _Values:
     layouts: Sequence[str | None] | None
 
 
-def _lower(closed: ClosedJaxpr, module: ModuleContext, name: str, donated: Sequence[bool], keep_unused: bool, args: _Values, results: _Values,
-           num_replicas: int) -> LoweredModule:
+def _lower(closed: ClosedJaxpr, module: ModuleContext, name: str, donated: Sequence[bool], keep_unused: bool, args: _Values,
+           results: _Values, num_replicas: int) -> LoweredModule:
     jaxpr = closed.jaxpr
     live, used = live_equations(jaxpr)
     is_dynamic = any(SymbolicDim in map(type, aval.shape) for aval in closed.in_avals)
     kept = [i for i, v in enumerate(jaxpr.invars) if keep_unused or is_dynamic or v in used]  # the sizes of what is not read may be
-    aliases, unusable = donation_aliases(jaxpr, donated, kept, args.shardings, results.shardings, args.memories, results.memories, args.layouts,
-                                        results.layouts)
+    aliases, unusable = donation_aliases(jaxpr, donated, kept, args.shardings, results.shardings, args.memories, results.memories,
+                                         args.layouts, results.layouts)
     module.unique_name("main")
     const_avals = [v.aval for v in jaxpr.constvars]
     consts = _Values(const_avals, None, None, [*map(_memory_of_type, const_avals)], None)
@@ -137,12 +137,14 @@ def _lower(closed: ClosedJaxpr, module: ModuleContext, name: str, donated: Seque
     attributes = {"mhlo.num_partitions": f"{module.num_partitions} : i32", "mhlo.num_replicas": f"{num_replicas} : i32"}
     if module.has_dynamic_shapes:
         attributes["jax.uses_shape_polymorphism"] = "true"
-    convention = _convention(closed, module, kept, donated, any(layout is not None for layout in (*(args.layouts or ()), *(results.layouts or ()))))
+    convention = _convention(closed, module, kept, donated,
+                             any(layout is not None for layout in (*(args.layouts or ()), *(results.layouts or ()))))
     return LoweredModule(module.text(attributes), module.name, module.platforms, convention, tuple(closed.consts), tuple(kept),
                          tuple(closed.in_avals), tuple(closed.out_avals), tuple(jaxpr.invars[i].aval for i in unusable))
 
 
-def _convention(closed: ClosedJaxpr, module: ModuleContext, kept: Sequence[int], donated: Sequence[bool], has_layouts: bool) -> CallingConvention:
+def _convention(closed: ClosedJaxpr, module: ModuleContext, kept: Sequence[int], donated: Sequence[bool],
+                has_layouts: bool) -> CallingConvention:
     """How the module is called, constants first."""
     n_consts = len(closed.consts)
     is_kept = [False] * len(closed.in_avals)
@@ -200,7 +202,8 @@ def _arg_attributes(meshes: MeshTable, args: _Values, aliases: dict[int, str]) -
 def _result_attributes(meshes: MeshTable, results: _Values) -> list[str]:
     """Names, memories, layouts and shardings of the results; none at all if no result has one."""
     names = results.names
-    texts = [_attributes(meshes, results, i, [f"jax.result_info = {string_text(names[i])}"] if names else []) for i in range(len(results.avals))]
+    texts = [_attributes(meshes, results, i, [f"jax.result_info = {string_text(names[i])}"] if names else [])
+             for i in range(len(results.avals))]
     return texts if any(texts) else []
 
 

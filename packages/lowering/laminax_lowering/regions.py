@@ -116,7 +116,8 @@ class WholeProgram:
 def _comparison(whole: Estimate, cut: Estimate) -> str:
     """What the two estimates say, for a log."""
     return (f" (estimated for regions and for the whole: {cut.peak / 1e6:.1f} and {whole.peak / 1e6:.1f} MB at once besides the arguments, "
-            f"{cut.compiling / 1e3:.2f} and {whole.compiling / 1e3:.2f} s to compile, time to run {cut.time / max(whole.time, 1):.2f} to 1)")
+            f"{cut.compiling / 1e3:.2f} and {whole.compiling / 1e3:.2f} s to compile, time to run {cut.time / max(whole.time, 1):.2f} to "
+            "1)")
 
 
 def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = ()) -> RegionPlan | WholeProgram:
@@ -156,7 +157,8 @@ def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (
     reason = _what_is_lost(regions, whole, cut)
     if reason:
         return WholeProgram(reason, whole, cut)
-    return RegionPlan(regions, _donated_operands(regions, inputs), results, consumed, tuple([jaxpr.invars[i].aval for i in unusable]), whole, cut)
+    return RegionPlan(regions, _donated_operands(regions, inputs), results, consumed, tuple([jaxpr.invars[i].aval for i in unusable]),
+                      whole, cut)
 
 
 def _can_win(whole: Estimate) -> bool:

@@ -132,9 +132,11 @@ _define([], iota=lambda: shape.broadcasted_iota(np.int32, (2, 3), 1), iota_2x32_
         platform_index=lambda: control_flow.platform_dependent(np.float32(1), cpu=el.sin, cuda=el.cos, default=el.tan),
         axis_index=lambda: collectives.axis_index("j"))
 
-_define([F32], **{name: lambda x, f=getattr(reduction, name): f(x, (1,)) for name in "reduce_sum reduce_prod reduce_max reduce_min".split()},
+_define([F32],
+        **{name: lambda x, f=getattr(reduction, name): f(x, (1,)) for name in "reduce_sum reduce_prod reduce_max reduce_min".split()},
         argmax=lambda x: reduction.argmax(x, 0, np.int32), argmin=lambda x: reduction.argmin(x, 1, np.int32),
-        reduce=lambda x: reduction.reduce((x, x), (np.float32(0), np.float32(1)), lambda a, b: (el.add(a[0], b[0]), el.mul(a[1], b[1])), (0,)),
+        reduce=lambda x: reduction.reduce((x, x), (np.float32(0), np.float32(1)), lambda a, b: (el.add(a[0], b[0]), el.mul(a[1], b[1])),
+                                          (0,)),
         **{name: lambda x, f=getattr(cumulative, name): f(x, 1) for name in "cumsum cumprod cummax cummin cumlogsumexp".split()},
         sort=lambda x: sorting.sort((x, x), 1, num_keys=2), top_k=lambda x: sorting.top_k(x, 2, axis=0),
         approx_top_k=lambda x: sorting.approx_min_k(x, 2, 0),
@@ -143,7 +145,8 @@ _define([F32], **{name: lambda x, f=getattr(reduction, name): f(x, (1,)) for nam
         reduce_window_min=lambda x: windows.reduce_window(x, np.float32(np.inf), el.min, **WINDOW),
         reduce_window=lambda x: windows.reduce_window(x, np.float32(0), lambda a, b: el.add(a, el.sin(b)), **WINDOW))
 _define([F32], check=lambda x: (checks.debug_check(el.gt(reduction.reduce_max(x, (0, 1)), np.float32(0)), "{}", x), x)[1],
-        stage=lambda x: hints.stage_p.bind(x), todense=lambda x: hints.todense(x), dce_sink=lambda x: (hints.dce_sink(x, prevent_mlir_dce=True), x)[1],
+        stage=lambda x: hints.stage_p.bind(x), todense=lambda x: hints.todense(x),
+        dce_sink=lambda x: (hints.dce_sink(x, prevent_mlir_dce=True), x)[1],
         xla_metadata_value=lambda x: hints.with_xla_metadata(el.sin(x), layer=1))
 _define([I32], reduce_xor=lambda x: reduction.reduce_xor(x, (0, 1)))
 _define([BOOL], reduce_and=lambda x: reduction.reduce_and(x, (0, 1)), reduce_or=lambda x: reduction.reduce_or(x, (0,)))
@@ -192,7 +195,8 @@ _define([], rng_uniform=lambda: random_bits.rng_uniform(0.0, 1.0, (3, 5)))
 _define([aval("uint32", 3)] * 4, threefry2x32=random_bits.threefry2x32)
 
 _define([INDEX, F32], cond=lambda i, x: control_flow.switch(i, [el.sin, el.cos, el.tan], x),
-        **{"while": lambda n, x: loops.while_loop(lambda c: el.lt(c[0], np.int32(9)), lambda c: (el.add(c[0], c[0]), el.sin(c[1])), (n, x))})
+        **{"while": lambda n, x: loops.while_loop(lambda c: el.lt(c[0], np.int32(9)), lambda c: (el.add(c[0], c[0]), el.sin(c[1])),
+                                                  (n, x))})
 _define([F32S, F32], scan=lambda c, xs: loops.scan(lambda c, x: (el.add(c, x), el.sin(c)), c, xs, reverse=True, unroll=2)[0])
 
 _INNER = stage(lambda x: [el.sin(el.cos(x))], [F32], "inner")
@@ -248,4 +252,5 @@ _define([F32], call_exported=lambda x: exported.call_exported(
 _define([ShapedArray((_SIZE,), np.float32)], dim_as_value=lambda x: symbolic_values.dim_as_value(x.shape[0]))
 _define([F32], buffer_callback=lambda x: buffer_callbacks.buffer_callback(
     print, ShapeDtypeStruct((3, 4), np.float32), has_side_effect=True, input_output_aliases={0: 0})(x))
-_define([F32], ffi_call=lambda x: ffi.ffi_call("native", ShapeDtypeStruct((3, 4), np.float32), output_layouts=(1, 0))(x, scale=np.float32(2)))
+_define([F32],
+        ffi_call=lambda x: ffi.ffi_call("native", ShapeDtypeStruct((3, 4), np.float32), output_layouts=(1, 0))(x, scale=np.float32(2)))

@@ -24,7 +24,8 @@ def text_of(fun, *avals):
 
 def test_slices():
     text = text_of(lambda x: slicing.slice(x, (0, 1), (3, 4), (2, 1)), X)
-    assert '"stablehlo.slice"(%arg0) {start_indices = array<i64: 0, 1>, limit_indices = array<i64: 3, 4>, strides = array<i64: 2, 1>}' in text
+    assert ('"stablehlo.slice"(%arg0) {start_indices = array<i64: 0, 1>, limit_indices = array<i64: 3, 4>, '
+            'strides = array<i64: 2, 1>}') in text
     text = text_of(lambda x, i: slicing.dynamic_slice(x, (i, i), (1, 2), allow_negative_indices=False), X, ShapedArray((), np.int32))
     assert '"stablehlo.dynamic_slice"(%arg0, %arg1, %arg1) {slice_sizes = array<i64: 1, 2>}' in text
     text = text_of(lambda x, i: slicing.dynamic_update_slice(x, x, (i, i), allow_negative_indices=False), X, ShapedArray((), np.int32))
@@ -48,13 +49,15 @@ def test_batching_dims():
     text = text_of(lambda x, i: ops.gather(x, i, BATCHED, (1, 2)), X, ShapedArray((3, 1), np.int32))
     assert "operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 1" in text
     text = text_of(lambda x, i: ops.scatter(x, i, x, ScatterDimensionNumbers(*BATCHED)), X, ShapedArray((3, 1), np.int32))
-    assert "input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1" in text
+    assert ("input_batching_dims = [0], scatter_indices_batching_dims = [0], "
+            "scatter_dims_to_operand_dims = [1], index_vector_dim = 1") in text
 
 
 @pytest.mark.parametrize("name, body", [("scatter_add", "add"), ("scatter_sub", "subtract"), ("scatter_mul", "multiply"),
                                         ("scatter_min", "minimum"), ("scatter_max", "maximum")])
 def test_scatter_combines_in_its_region(name, body):
-    text = text_of(lambda x, i, u: getattr(ops, name)(x, i, u, ScatterDimensionNumbers(*ROWS), unique_indices=True), X, I, ShapedArray((5, 4), np.float32))
+    text = text_of(lambda x, i, u: getattr(ops, name)(x, i, u, ScatterDimensionNumbers(*ROWS), unique_indices=True), X, I,
+                   ShapedArray((5, 4), np.float32))
     assert f'"stablehlo.{body}"' in text and "clamp" not in text
     assert ("#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], input_batching_dims = [], "
             "scatter_indices_batching_dims = [], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, "
@@ -62,7 +65,8 @@ def test_scatter_combines_in_its_region(name, body):
 
 
 def test_scatter_that_clips_clamps_its_indices():
-    text = text_of(lambda x, i, u: ops.scatter_add(x, i, u, ScatterDimensionNumbers(*ROWS), mode="clip"), X, I, ShapedArray((5, 4), np.float32))
+    text = text_of(lambda x, i, u: ops.scatter_add(x, i, u, ScatterDimensionNumbers(*ROWS), mode="clip"), X, I,
+                   ShapedArray((5, 4), np.float32))
     assert '"stablehlo.clamp"' in text and "dense<2> : tensor<5x1xi32>" in text
 
 

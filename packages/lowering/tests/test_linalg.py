@@ -154,8 +154,8 @@ def check_svd(x, full_matrices):
         np.testing.assert_allclose(values / size, expected[1] / size, atol=tolerance)
     np.testing.assert_allclose((u[..., :k] * (s[..., None, :] / size)) @ vt[..., :k, :], x / size, atol=tolerance)
     for q in (u, np.swapaxes(vt, -1, -2).conj()):
-        np.testing.assert_allclose(np.swapaxes(q, -1, -2).conj() @ q, np.broadcast_to(np.eye(q.shape[-1]), (*q.shape[:-2], *[q.shape[-1]] * 2)),
-                                   atol=tolerance)
+        np.testing.assert_allclose(np.swapaxes(q, -1, -2).conj() @ q,
+                                   np.broadcast_to(np.eye(q.shape[-1]), (*q.shape[:-2], *[q.shape[-1]] * 2)), atol=tolerance)
 
 
 def test_singular_values_of_a_matrix_with_nan_are_nan():

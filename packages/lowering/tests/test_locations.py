@@ -117,7 +117,8 @@ def test_functions_files_and_lines():
 
 def test_arguments_and_results_have_names():
     closed = stage(lambda x, y, z: [el.add(x, z), z], [F32, F32, F32])
-    text = lower(closed, name="f", arg_names=["p['w']", "unused", 'a"b'], result_names=["result[0]", "result[1]"], donated=[True, False, False]).text
+    text = lower(closed, name="f", arg_names=["p['w']", "unused", 'a"b'], result_names=["result[0]", "result[1]"],
+                 donated=[True, False, False]).text
     assert "@main(%arg0: tensor<3xf32> {tf.aliasing_output = 0 : i32} loc(#loc0), %arg1: tensor<3xf32> loc(#loc1))" in text
     assert "#loc0 = loc(\"p['w']\")" in text and '#loc1 = loc("a\\22b")' in text
     assert '(tensor<3xf32> {jax.result_info = "result[0]"}, tensor<3xf32> {jax.result_info = "result[1]"})' in text

@@ -74,6 +74,7 @@ def test_inline_overrides():
     assert "func.call" not in text and text.count("stablehlo.sine") == 600
 
 
-@pytest.mark.parametrize("name, module", [("f", "jit_f"), ("<lambda>", "jit__lambda"), ("δ", "jit"), ("fδ2", "jit_f_2"), ("a.b", "jit_a.b")])
+@pytest.mark.parametrize("name, module",
+                         [("f", "jit_f"), ("<lambda>", "jit__lambda"), ("δ", "jit"), ("fδ2", "jit_f_2"), ("a.b", "jit_a.b")])
 def test_names_of_functions_become_symbols(name, module):
     assert lower(stage(lambda x: [sin(x)], [ShapedArray((), np.float32)]), name=name).text.startswith(f"module @{module} ")

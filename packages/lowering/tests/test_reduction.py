@@ -24,7 +24,8 @@ def text_of(fun, *avals, platform="cpu"):
 def test_named_reduction(name, operation, init):
     text = text_of(lambda x: getattr(reduction, name)(x, (0, 2)), ShapedArray((2, 3, 4), f32))
     assert f"dense<{init}> : tensor<f32>" in text
-    assert re.search(rf'"stablehlo.reduce"\(%arg0, %\w+\) \({{\n\^bb0\(%\w+: tensor<f32>, %\w+: tensor<f32>\):\n%\w+ = "stablehlo.{operation}"', text)
+    assert re.search(rf'"stablehlo.reduce"\(%arg0, %\w+\) \({{\n\^bb0\(%\w+: tensor<f32>, %\w+: '
+                     rf'tensor<f32>\):\n%\w+ = "stablehlo.{operation}"', text)
     assert "{dimensions = array<i64: 0, 2>} : (tensor<2x3x4xf32>, tensor<f32>) -> tensor<3xf32>" in text
 
 

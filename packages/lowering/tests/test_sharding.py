@@ -46,7 +46,8 @@ def test_arguments_and_results():
 @pytest.mark.parametrize("platform, marks", [("cpu", 0), ("cuda", 2), ("tpu", 2), (("cpu", "cuda"), 2)])
 def test_memories(platform, marks):
     """Arguments and results say where they are; values inside are marked where they are moved, but for CPUs."""
-    program = stage(lambda x: [in_memory(in_memory(sin(x), MemorySpace.Device), MemorySpace.Host)], [A.update(memory_space=MemorySpace.Host)])
+    program = stage(lambda x: [in_memory(in_memory(sin(x), MemorySpace.Device), MemorySpace.Host)],
+                    [A.update(memory_space=MemorySpace.Host)])
     text = lower(program, platform=platform).text
     assert text.count('{mhlo.memory_kind = "pinned_host"}') == 2
     assert text.count('"annotate_device_placement"') == marks == text.count('_xla_buffer_placement = "pinned_host"') + text.count(
@@ -60,8 +61,10 @@ def test_layouts():
     text = lower(program, arg_layouts=["{0,1}", "auto"], result_layouts=[None, "{1,0}"]).text
     assert '%arg0: tensor<8x4xf32> {mhlo.layout_mode = "{0,1}"}' in text and '%arg1: tensor<8x4xf32> {mhlo.layout_mode = "auto"}' in text
     assert '"stablehlo.custom_call"(%arg0) <{' in text or '"stablehlo.custom_call"(%arg0) {' in text
-    assert '-> (tensor<8x4xf32> {mhlo.layout_mode = "{0,1}"}, tensor<8x4xf32> {mhlo.layout_mode = "{1,0}"})' in text  # as the constraint says
-    assert text.count("[dense<[0, 1]> : tensor<2xindex>]") == 2 and '"LayoutConstraint"' in text  # of operand and result, from minor to major
+    # as the constraint says
+    assert '-> (tensor<8x4xf32> {mhlo.layout_mode = "{0,1}"}, tensor<8x4xf32> {mhlo.layout_mode = "{1,0}"})' in text
+    # of operand and result, from minor to major
+    assert text.count("[dense<[0, 1]> : tensor<2xindex>]") == 2 and '"LayoutConstraint"' in text
 
 
 @pytest.mark.parametrize("primitive", [sharding_constraint_p, device_put_p])

@@ -212,7 +212,8 @@ def refined_text(text: str) -> str:
     Raises:
         XlaRuntimeError: a size does not follow, or an assertion about sizes fails.
     """
-    refined = _jax.mlir.refine_polymorphic_shapes(text.encode(), enable_shape_assertions=True, validate_static_shapes=True, enable_shardy=True)
+    refined = _jax.mlir.refine_polymorphic_shapes(text.encode(), enable_shape_assertions=True, validate_static_shapes=True,
+                                                  enable_shardy=True)
     return str(mlir_module_from_text(refined)[0])
 
 

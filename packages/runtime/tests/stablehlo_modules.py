@@ -49,7 +49,8 @@ def unary(op: str, a: ShapedArray, attributes=None) -> str:
     return module([a], [a], [f'%0 = "stablehlo.{op}"(%arg0) : ({t}) -> {t}', "%0"], attributes)
 
 
-def compile_text(text: str, *, in_avals, out_avals, kept=None, host_callbacks=(), keepalives=(), has_layouts=False, **options) -> Executable:
+def compile_text(text: str, *, in_avals, out_avals, kept=None, host_callbacks=(), keepalives=(), has_layouts=False,
+                 **options) -> Executable:
     """`compile_module` of a module whose arguments are all kept, unless it is said, and none donated as far as the convention says."""
     convention = CallingConvention(
         tuple(in_avals), tuple(out_avals), (True,) * len(in_avals) if kept is None else tuple(kept), (False,) * len(in_avals),

@@ -97,7 +97,8 @@ def test_deleted_arrays_say_so():
     x = device_put(np.zeros((2, 3)))
     x.delete()
     assert x.is_deleted()
-    for use in (lambda: repr(x), lambda: str(x), lambda: f"{x}", lambda: x._value, lambda: bool(x), x.devices, lambda: device_put(x), lambda: x.__dlpack__()):
+    for use in (lambda: repr(x), lambda: str(x), lambda: f"{x}", lambda: x._value, lambda: bool(x), x.devices, lambda: device_put(x),
+                lambda: x.__dlpack__()):
         with pytest.raises(DeletedArrayError, match=r"Array has been deleted with shape=float32\[2,3\]"):
             use()
     with pytest.raises(RuntimeError, match="deleted"):

@@ -274,7 +274,8 @@ def test_a_folder_that_a_group_may_write_is_used_with_a_secret_only(folder, tmp_
 def test_a_secret_that_everybody_reads_is_refused(folder, tmp_path):
     (tmp_path / "secret").write_bytes(b"known to the users of the folder")
     (tmp_path / "secret").chmod(0o644)
-    with options.compilation_cache_secret_file(str(tmp_path / "secret")), pytest.warns(RuntimeWarning, match="is no secret; make it `chmod o=`"):
+    with (options.compilation_cache_secret_file(str(tmp_path / "secret")),
+          pytest.warns(RuntimeWarning, match="is no secret; make it `chmod o=`")):
         compiled()
     assert not folder.exists()
 

@@ -186,5 +186,6 @@ def test_layouts_are_looked_at_where_the_convention_says_so_and_not_where_the_te
 
 def test_a_convention_has_flags_for_each_argument():
     a = aval((2,))
-    with pytest.raises(ValueError, match=r"2 arguments, but 1 flags in kept and 2 in donated\. Give one per argument, the constants included"):
+    with pytest.raises(ValueError,
+                       match=r"2 arguments, but 1 flags in kept and 2 in donated\. Give one per argument, the constants included"):
         CallingConvention((a, a), (a,), (True,), (False, False))

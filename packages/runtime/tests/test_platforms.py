@@ -18,7 +18,7 @@ def test_import_starts_nothing(run_python):
         print([name for name in ("scipy", "jax") if name in sys.modules])
         from laminax_runtime.backends import backends
         print(backends._clients)
-    """,
+    """,  # noqa: E501
         OPENBLAS_NUM_THREADS="1",
     )  # NumPy's BLAS starts threads of its own
     assert out.splitlines() == ["1 1", "[]", "{}"]

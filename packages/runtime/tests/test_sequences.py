@@ -29,7 +29,8 @@ def sequence(steps, results, num_args=2, consumed=(), is_pinned=False):
 def fibonacci(is_pinned=False):
     """(a, b) -> (2a + 3b, a + 2b); every step adds the last two values, and the results are the last two."""
     add = adding()
-    return sequence([Step(add, (0, 1), (2,), (0,)), Step(add, (1, 2), (3,), (1,)), Step(add, (2, 3), (4,), ())], (4, 3), is_pinned=is_pinned)
+    return sequence([Step(add, (0, 1), (2,), (0,)), Step(add, (1, 2), (3,), (1,)), Step(add, (2, 3), (4,), ())], (4, 3),
+                    is_pinned=is_pinned)
 
 
 def arrays():

@@ -42,7 +42,8 @@ def _custom_vjp_call(operands: Sequence[Any], params: dict[str, Any]) -> list[An
     def fun(*args: Any) -> list[Any]:
         return eval_with_refs(closed.jaxpr, closed.consts, *args)
 
-    def fwd(args: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list[Any], Any, Callable]:  # the constants that the function closed over come first and have no cotangents
+    # the constants that the function closed over come first and have no cotangents
+    def fwd(args: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list[Any], Any, Callable]:
         results, residuals, bwd = run_forward(staged_fwd, staged_bwd, args[skipped:], perturbed[skipped:])
         return results, residuals, lambda residuals, cts: [*[None] * skipped, *bwd(residuals, cts)]
 

@@ -21,8 +21,9 @@ def _shard_map(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     count = len(pure.results)
     for spec, aval in zip(specs, pure.closed.out_avals[count:]):
         if varying := [name for name in aval.named_shape if name in axes and name not in spec.names()]:
-            raise ValueError(f"shard_map: what is written to a reference that is split as {spec}, {aval.str_short()}, varies over the mesh axes {varying}, "
-                             "along which all devices have the same part. Name the axes in in_specs, or sum over them with lax.psum.")
+            raise ValueError(f"shard_map: what is written to a reference that is split as {spec}, {aval.str_short()}, "
+                             f"varies over the mesh axes {varying}, along which all devices have the same part. "
+                             "Name the axes in in_specs, or sum over them with lax.psum.")
     outs = shard_map_p.bind(*values_in(operands), **{**params, "jaxpr": pure.closed, "out_specs": (*params["out_specs"], *specs)})
     write_back(operands, pure.written, outs[count:])
     return outs[:count]

@@ -1,4 +1,4 @@
-"""Reading and writing parts of arrays at places, as operations: what references do to the arrays in them (`ref_contents.ArrayOperations`)."""
+"""Reading and writing parts of arrays as operations: the `ref_contents.ArrayOperations` that references apply to their arrays."""
 
 from __future__ import annotations
 

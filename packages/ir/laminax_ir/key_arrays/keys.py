@@ -130,7 +130,7 @@ class PRNGKeyArray:
         return self.dtype.impl
 
     def used(self) -> np.ndarray:
-        """Which keys have been used while the option `debug_key_reuse` was on: bools, to be written to. Arrays cut from this one share them."""
+        """Which keys were used while `debug_key_reuse` was on: writable bools, which arrays cut from this one share."""
         if not hasattr(self, "_used"):
             self._used = np.zeros(self.shape, bool)
         return self._used
@@ -285,7 +285,8 @@ def record_dtype(impl: dtypes.PRNGImpl) -> np.dtype:
       NotImplementedError: for a generator of the user's, which is made of functions that NumPy does not know.
     """
     if impl.functions is not None:
-        raise NotImplementedError(f"the NumPy evaluator has only the generators of laminax, not {impl.name!r}. Compile the function with jit.")
+        raise NotImplementedError(f"the NumPy evaluator has only the generators of laminax, not {impl.name!r}. "
+                                  "Compile the function with jit.")
     return np.dtype([(impl.name, np.uint32, impl.key_shape)])
 
 

@@ -33,7 +33,7 @@ def promote_weak(values: list[Any], avals: Sequence[ShapedArray], out_avals: Seq
 
 
 def vary_like(values: Sequence[Any], avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> list[Any] | None:
-    """Initial values of types that say that they vary along the axes of devices along which what their loop returns does; None if all do."""
+    """The initial values, made to vary along each axis of devices along which the loop's results vary; None if all do."""
     missing = [[name for name in after.named_shape if name not in before.named_shape] for before, after in zip(avals, out_avals)]
     return [vary(x, names) for x, names in zip(values, missing)] if any(missing) else None
 

@@ -36,11 +36,13 @@ class FlatBufferCallback:
         args, kwargs = tree_unflatten(self.in_tree, buffers[:count])
         returned = self.fun(context, tree_unflatten(self.out_tree, buffers[count:]), *args, **kwargs)
         if returned is not None:
-            raise ValueError(f"buffer_callback: the callback {self!r} must not return any values, it writes into its buffers; got {returned!r:.80}")
+            raise ValueError(f"buffer_callback: the callback {self!r} must not return any values, it writes into its buffers; "
+                             f"got {returned!r:.80}")
         return ()
 
     def __eq__(self, other: Any) -> bool:
-        return isinstance(other, FlatBufferCallback) and (self.fun, self.in_tree, self.out_tree) == (other.fun, other.in_tree, other.out_tree)
+        return (isinstance(other, FlatBufferCallback)
+                and (self.fun, self.in_tree, self.out_tree) == (other.fun, other.in_tree, other.out_tree))
 
     def __hash__(self) -> int:
         return hash((id(self.fun), self.in_tree, self.out_tree))

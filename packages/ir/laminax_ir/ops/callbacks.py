@@ -113,11 +113,11 @@ def _checked_result(callback: FlatCallback, index: int, leaf: ArrayLike, aval: S
     array = np.asarray(leaf)
     if dtypes.canonicalize_dtype(array.dtype) != aval.dtype and (type(leaf) not in dtypes.python_scalar_types
                                                                 or not np.can_cast(array.dtype, aval.dtype, "same_kind")):
-        raise CallbackResultError(f"{callback.name}: incorrect output dtype for return value #{index} of the callback {callback!r}: expected "
-                                  f"{aval.dtype}, got {array.dtype}")
+        raise CallbackResultError(f"{callback.name}: incorrect output dtype for return value #{index} of the callback {callback!r}: "
+                                  f"expected {aval.dtype}, got {array.dtype}")
     if array.shape != aval.shape:
-        raise CallbackResultError(f"{callback.name}: incorrect output shape for return value #{index} of the callback {callback!r}: expected "
-                                  f"{aval.shape}, got {array.shape}")
+        raise CallbackResultError(f"{callback.name}: incorrect output shape for return value #{index} of the callback {callback!r}: "
+                                  f"expected {aval.shape}, got {array.shape}")
     return np.ascontiguousarray(array, aval.dtype).reshape(aval.shape)
 
 

@@ -299,8 +299,8 @@ class CustomVJPCall:
         return custom_vjp_call_p, [*consts, *self.operands], params
 
     def bind_without_refs(self) -> list[Any]:
-        """Makes the call, which has references among its operands, as one of arrays, whose last values are further results. They have no cotangents, and the
-        backward pass cannot reach the references: it runs when they are values of a program that has ended."""
+        """Makes the call, which has references among its operands, as one of arrays, whose last values are further results. They have no
+        cotangents, and the backward pass cannot reach the references: it runs when they are values of a program that has ended."""
         operands = self.operands
         avals = [x.aval if isinstance(x, Ref) else None for x in operands]
         written: list[bool] = []
@@ -322,9 +322,9 @@ class CustomVJPCall:
             args = boxed(values)
             results, residuals, bwd = run_forward(self.fwd, self.bwd, args, perturbed)
             if any(isinstance(x, Ref) for x in residuals):
-                raise NotImplementedError(f"custom_vjp function {self.name}: its forward rule hands a reference to the backward rule, and the call is "
-                                          "inside of a loop, a branch or a checkpointed function, which is not supported. Call it outside of them, or "
-                                          "hand over the array in the reference.")
+                raise NotImplementedError(f"custom_vjp function {self.name}: its forward rule hands a reference to the backward rule, "
+                                          "and the call is inside of a loop, a branch or a checkpointed function, which is not supported. "
+                                          "Call it outside of them, or hand over the array in the reference.")
             count = len(results)
             return [*results, *last_values(args, values)], residuals, lambda residuals, cts: bwd(residuals, cts[:count])
 

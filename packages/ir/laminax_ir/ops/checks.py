@@ -23,7 +23,8 @@ check_effect = Effect("Check")
 check_p = Primitive("check", multiple_results=True, family="checks")
 
 checks_indices = define_ambient(
-    "check_indices", False, "Whether constant indices that are out of bounds are recorded as failed checks; set by checkify while it traces.")
+    "check_indices", False,
+    "Whether constant indices that are out of bounds are recorded as failed checks; set by checkify while it traces.")
 
 
 class JaxRuntimeError(ValueError):
@@ -124,7 +125,8 @@ def note_index(shape: tuple[int, ...], axis: int, index: int) -> None:
 
 def index_message(shape: tuple[int, ...], where: str) -> str:
     """The message of an index out of bounds, with places for the index, its axis and the size of that."""
-    return f"out-of-bounds indexing for array of shape {shape}: index {{index}} is out of bounds for axis {{axis}} with size {{size}} at {where}"
+    return (f"out-of-bounds indexing for array of shape {shape}: index {{index}} is out of bounds for axis {{axis}} with size {{size}} at "
+            f"{where}")
 
 
 def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:

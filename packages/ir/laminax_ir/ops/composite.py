@@ -140,5 +140,5 @@ def attribute(name: str, key: str, value: Any) -> Any:
     if is_array_like(value):
         array = np.asarray(value)
         return ArrayAttribute((array.dtype, array.shape, array.tobytes()))
-    raise TypeError(f"composite {name}: the attribute {key} must be a bool, an int, a float, a string, a dtype, an array, or a list, tuple or "
-                    f"dict of these, got {value!r} of type {type(value).__name__}")
+    raise TypeError(f"composite {name}: the attribute {key} must be a bool, an int, a float, a string, a dtype, an array, or a list, "
+                    f"tuple or dict of these, got {value!r} of type {type(value).__name__}")

@@ -484,7 +484,8 @@ def ragged_dot_general(lhs: Any, rhs: Any, group_sizes: Any, ragged_dot_dimensio
       ragged_dot_dimension_numbers: see `RaggedDotDimensionNumbers`.
       precision, preferred_element_type: as for `dot_general`.
       group_offset: must be None.
-      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`. It must be given where an operand is split.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`. It must be given where an
+        operand is split.
 
     Returns:
       An array of the dtype preferred_element_type, by default that of the operand with the higher precision, of the
@@ -525,7 +526,8 @@ def ragged_dot(lhs: Any, rhs: Any, group_sizes: Any, precision: PrecisionLike = 
       group_sizes: integers of shape [g]; the groups follow each other from row 0, rows after the last give zero.
       precision, preferred_element_type: as for `dot_general`.
       group_offset: must be None.
-      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`. It must be given where an operand is split.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`. It must be given where an
+        operand is split.
 
     Returns:
       An array of the dtype preferred_element_type, by default that of the operand with the higher precision, of

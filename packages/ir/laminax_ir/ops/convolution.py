@@ -349,7 +349,8 @@ def conv_general_dilated(lhs: Any, rhs: Any, window_strides: Sequence[int], padd
     return conv_general_dilated_p.bind(
         lhs, rhs, window_strides=window_strides, padding=canonical_pads(name, padding, rank), lhs_dilation=lhs_dilation,
         rhs_dilation=rhs_dilation, dimension_numbers=numbers, feature_group_count=as_int(name, "feature_group_count", feature_group_count),
-        batch_group_count=as_int(name, "batch_group_count", batch_group_count), precision=canonicalize_precision(name, precision, algorithms=False),
+        batch_group_count=as_int(name, "batch_group_count", batch_group_count),
+        precision=canonicalize_precision(name, precision, algorithms=False),
         preferred_element_type=canonical_preferred(name, preferred_element_type),
         out_sharding=None if out_sharding is None else checked_out_sharding(name, out_sharding, get_aval(lhs).ndim))
 

@@ -576,8 +576,8 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
     Args:
       operand: an array or scalar.
       new_dtype: the dtype, canonicalised to 32 bits unless x64 is enabled. Float to integer rounds towards
-        zero; complex to real drops the imaginary part, with a `ComplexWarning`; anything to bool tests for non-zero. A Python int of up to 64
-        bits wraps around in a narrower integer dtype.
+        zero; complex to real drops the imaginary part, with a `ComplexWarning`; anything to bool tests for non-zero. A Python int of up to
+        64 bits wraps around in a narrower integer dtype.
       weak_type: whether the result is weakly typed.
     """
     new_dtype = dtypes.canonicalize_dtype(new_dtype, allow_extended_dtype=True)

@@ -91,8 +91,8 @@ def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: boo
 def _announced_aval(position: int, announced: ShapeDtypeStruct | str) -> ShapedArray:
     """The aval of a result; the native function decides its dtype, which may have 64 bits without `enable_x64`."""
     if not (hasattr(announced, "shape") and hasattr(announced, "dtype")):
-        raise ValueError("ffi_call: All elements of result_shape_dtypes must have 'shape' and 'dtype' attributes, as ShapeDtypeStruct does; "
-                         f"got {announced!r:.80} at position {position}")
+        raise ValueError("ffi_call: All elements of result_shape_dtypes must have 'shape' and 'dtype' attributes, "
+                         f"as ShapeDtypeStruct does; got {announced!r:.80} at position {position}")
     dtype = announced.dtype
     return ShapedArray(tuple(announced.shape), dtype if dtypes.is_extended(dtype) else np.dtype(dtype))
 

@@ -243,7 +243,8 @@ def _normal_dimension_numbers(name: str,
 
 
 @functools.lru_cache(maxsize=1024)
-def _remembered_dimension_numbers(name: str, dims: GatherDimensionNumbers | ScatterDimensionNumbers) -> GatherDimensionNumbers | ScatterDimensionNumbers:
+def _remembered_dimension_numbers(
+        name: str, dims: GatherDimensionNumbers | ScatterDimensionNumbers) -> GatherDimensionNumbers | ScatterDimensionNumbers:
     return type(dims)(*[as_ints(name, "dimension_numbers", axes) for axes in dims])
 
 

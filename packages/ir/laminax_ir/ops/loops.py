@@ -81,7 +81,8 @@ def _promoted(values: list[Any], avals: Sequence[ShapedArray], out_avals: Sequen
 
     Users say themselves (`pcast`) that a carry will vary along axes of devices; loops of this library are for all values.
     """
-    if (promoted := promote_weak(values, avals, out_avals)) is None and checked_axes() and (body_fun.__module__ or "").startswith("laminax"):
+    if ((promoted := promote_weak(values, avals, out_avals)) is None and checked_axes()
+            and (body_fun.__module__ or "").startswith("laminax")):
         promoted = vary_like(values, avals, out_avals)
     return promoted
 
@@ -243,7 +244,8 @@ def _scan(name: str, f: Callable, init: Any, xs: Any, length: int | None, revers
     length = _scan_length(name, xs_avals, length)
     for aval in xs_avals if in_use else ():
         if (split := getattr(aval, "_split", None)) is not None and split.spec.partitions[0] is not None:
-            raise ValueError(f"{name}: 0th dimension of all xs should be replicated. Got {aval.str_short()}, which is split along it. Use reshard on it.")
+            raise ValueError(f"{name}: 0th dimension of all xs should be replicated. Got {aval.str_short()}, which is split along it. "
+                             "Use reshard on it.")
     unroll = _unroll_factor(unroll, length)
     if config.disable_jit.value:
         return _python_scan(f, init, xs_flat, xs_tree, length, reverse)

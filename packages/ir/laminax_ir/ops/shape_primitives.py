@@ -102,8 +102,8 @@ def _squeeze_shape(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArra
     shape = x.shape
     for axis in dimensions:
         if not 0 <= axis < x.ndim or shape[axis] != 1:
-            raise ValueError(f"squeeze: cannot select an axis to squeeze out which has size not equal to one, got dimensions={dimensions} for "
-                             f"{x.str_short()}")
+            raise ValueError("squeeze: cannot select an axis to squeeze out which has size not equal to one, "
+                             f"got dimensions={dimensions} for {x.str_short()}")
     return with_shape(x, tuple([size for axis, size in enumerate(shape) if axis not in dimensions]))
 
 

@@ -44,14 +44,14 @@ def local_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any, manual_axes: S
       ValueError: if an axis does not divide, or the spec is longer than the shape.
     """
     if len(spec) > aval.ndim:
-        raise ValueError(f"{aval.str_short()}, which has rank {aval.ndim}, cannot be split as {spec}, which has length {len(spec)}. Shorten "
-                         f"the spec to at most {aval.ndim} entries; for scalars, consider using an in_specs entry of `P()`.")
+        raise ValueError(f"{aval.str_short()}, which has rank {aval.ndim}, cannot be split as {spec}, which has length {len(spec)}. "
+                         f"Shorten the spec to at most {aval.ndim} entries; for scalars, consider using an in_specs entry of `P()`.")
     shape = []
     for axis, (size, parts) in enumerate(zip(aval.shape, parts_per_axis(spec, aval.ndim, mesh))):
         if size % parts:
             raise ValueError(f"{aval.str_short()} cannot be split as {spec}: axis {axis} has size {size}, and {spec[axis]!r} "
-                             f"{parts} devices, by which it is not divisible; mesh {dict(mesh.shape)}.\nPad axis {axis} to {-(-size // parts) * parts}, or "
-                             f"split an axis whose size is a multiple of {parts}.")
+                             f"{parts} devices, by which it is not divisible; mesh {dict(mesh.shape)}.\nPad axis {axis} to "
+                             f"{-(-size // parts) * parts}, or split an axis whose size is a multiple of {parts}.")
         shape.append(size // parts)
     if aval._split is not None and aval._whole is not None:
         return split_aval(aval._whole.update(shape=tuple(shape)), _along_other_axes(aval._split, manual_axes))
@@ -147,6 +147,7 @@ def _varying_as_specs_say(closed: ClosedJaxpr, mesh: AbstractMesh, out_specs: tu
     question = ("varying", missing, mesh, manual_axes, unchecked_axes)
     if question not in closed.derived:
         with running_along([(name, mesh.shape[name]) for name in manual_axes], True, None, unchecked_axes):
-            closed.remember(question, stage(lambda *args: [vary(r, names) for r, names in zip(eval_jaxpr(closed.jaxpr, closed.consts, *args), missing)],
-                                            closed.in_avals, closed.jaxpr.debug_info, keeps_refs=True))
+            closed.remember(question, stage(
+                lambda *args: [vary(r, names) for r, names in zip(eval_jaxpr(closed.jaxpr, closed.consts, *args), missing)],
+                closed.in_avals, closed.jaxpr.debug_info, keeps_refs=True))
     return closed.derived[question]

@@ -21,7 +21,7 @@ from laminax_ir.types.type_shardings import TypeSharding, in_use
 sharding_constraint_p = Primitive("sharding_constraint", family="sharding")
 # sharding: or a `MemorySpace`, for a value that stays on its devices. source: the sharding that x had, where cotangents go back to, or None
 device_put_p = Primitive("device_put", family="sharding")
-# How the type says that a value is split over explicit mesh axes: `dst`, a `TypeSharding` over any mesh, or None for a type that does not say it.
+# Changes how a value's type splits it over explicit mesh axes: `dst` is a `TypeSharding` over any mesh, or None for a type without one.
 reshard_p = Primitive("reshard", family="sharding")
 layout_constraint_p = Primitive("layout_constraint", family="sharding")
 

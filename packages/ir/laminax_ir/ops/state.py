@@ -13,8 +13,8 @@ from laminax_ir.refs.ref_primitives import addupdate_p, freeze_p, get_p, new_ref
 from laminax_ir.refs.refs import Ref, RefView, check_is_ref, freeze, new_ref, read, write
 from laminax_ir.types.ref_types import AbstractRef
 
-__all__ = ["AbstractRef", "Ref", "addupdate", "addupdate_p", "empty_ref", "free_ref", "freeze", "freeze_p", "get", "get_p", "new_ref", "new_ref_p",
-           "set", "swap", "swap_p"]
+__all__ = ["AbstractRef", "Ref", "addupdate", "addupdate_p", "empty_ref", "free_ref", "freeze", "freeze_p", "get", "get_p", "new_ref",
+           "new_ref_p", "set", "swap", "swap_p"]
 
 def get(ref: Ref | RefView, idx: Any = None) -> Any:
     """The array in a reference, or a part of it: `ref[idx]`.

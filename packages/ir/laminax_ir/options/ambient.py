@@ -1,7 +1,7 @@
 """Ambient values: what a program that is traced in this thread depends on beside its arguments.
 
-They are the options (`config_options`), which users set, and the state of the traces at work, which laminax sets itself and nobody else: the mesh
-that a function is traced for, the axes that it runs along, what is open while types are resolved.
+They are the options (`config_options`), which users set, and the state of the traces at work, which laminax sets itself and nobody else:
+the mesh that a function is traced for, the axes that it runs along, what is open while types are resolved.
 
 They are read on every operation and changed almost never, so the work is done on change. An ambient value is a `threading.local`: its class
 holds the value of threads that have none of their own, its instance the thread's, which makes `ambient.value` one attribute lookup in C.
@@ -41,8 +41,8 @@ UNSET = _Unset()
 class Ambient(threading.local):
     """One ambient value. `value` is what holds in this thread; a call makes a context manager that overrides it.
 
-    Each is the one instance of its own subclass (`define_ambient` makes both): the class attribute `value` is what holds where nobody overrides
-    it, an instance attribute of the same name the thread's override.
+    Each is the one instance of its own subclass (`define_ambient` makes both): the class attribute `value` is what holds where nobody
+    overrides it, an instance attribute of the same name the thread's override.
     """
 
     has_global = False  # whether there is a value for all threads that can change
@@ -172,7 +172,7 @@ def with_overrides_of_this_thread(fun: Callable[..., Any]) -> Callable[..., Any]
 
 
 class TraceKey:
-    """The values that affect tracing, by name, without those of traces that are the default. Equal values are the same object, so comparing is by identity."""
+    """The values that affect tracing, by name, without trace state that is the default. Equal keys are one object, compared by identity."""
 
     __slots__ = ("values", "__weakref__")
 

@@ -248,7 +248,8 @@ def find(name: str) -> Option:
         if spelling in FIXED:
             if spelling not in _fixed:
                 value, reason = FIXED[spelling]
-                _fixed[spelling] = define(spelling, value, _only(value, reason), f"Cannot be chosen: {reason}.", variables=(), is_listed=False)
+                _fixed[spelling] = define(spelling, value, _only(value, reason), f"Cannot be chosen: {reason}.", variables=(),
+                                          is_listed=False)
             return _fixed[spelling]
     import difflib  # only on the way to an error
 

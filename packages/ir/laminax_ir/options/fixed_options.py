@@ -74,7 +74,8 @@ FIXED: dict[str, Fixed] = {
     "pallas_poison_buffers": Fixed(False, _NO_PALLAS),
     "pallas_use_mosaic_gpu": Fixed(True, _NO_PALLAS),
     "pallas_verbose_errors": Fixed(False, _NO_PALLAS),
-    "persistent_cache_enable_xla_caches": Fixed("none", "XLA's own caches are not kept beside the compiled programs; name them in XLA_FLAGS"),
+    "persistent_cache_enable_xla_caches": Fixed("none",
+                                                "XLA's own caches are not kept beside the compiled programs; name them in XLA_FLAGS"),
     "pgle_aggregation_percentile": Fixed(90, _NO_PROFILES),
     "pgle_profiling_runs": Fixed(3, _NO_PROFILES),
     "pjrt_client_create_options": Fixed(None, "clients take their options from the environment, or from laminax_runtime.register_plugin"),
@@ -103,7 +104,8 @@ FIXED: dict[str, Fixed] = {
     "xla_backend": Fixed("", "the default platform is chosen by the option platforms"),
     "xla_profile_version": Fixed(0, _NO_PROFILES),
     **{name: Fixed(value, _XLA_FLAGS) for name, value in (("cross_host_transfer_timeout_seconds", None),
-                                                         ("cross_host_transfer_transfer_size", None), ("force_dcn_cross_host_transfers", False))},
+                                                         ("cross_host_transfer_transfer_size", None),
+                                                         ("force_dcn_cross_host_transfers", False))},
 }
 
 

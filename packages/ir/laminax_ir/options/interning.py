@@ -13,8 +13,8 @@ T = TypeVar("T")
 class Interned(Generic[T]):
     """A table of objects by key, which it does not keep alive.
 
-    Entries of objects that are gone are removed when the table has doubled, and not by callbacks as in a `WeakValueDictionary`: Python loses
-    signals that it handles in those.
+    Entries of objects that are gone are removed when the table has doubled, and not by callbacks as in a `WeakValueDictionary`: Python
+    loses signals that it handles in those.
 
     Args:
         make: makes the object of a key; the object must allow weak references.

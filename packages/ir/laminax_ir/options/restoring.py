@@ -1,8 +1,9 @@
 """Context managers that change something for a while, and change it back whatever happens: errors on the way in, and signals.
 
-Python handles a signal when it enters a Python function, among others: KeyboardInterrupt may be raised when `__exit__` has been called and has done
-nothing yet, and nobody calls it again (issue 29988 of CPython). What `with` keeps here is therefore no Python function, which tracebacks keep too,
-but an object of C, which `with` lets go of in any case before the exception goes on: its end changes things back if its call has not.
+Python handles a signal when it enters a Python function, among others: KeyboardInterrupt may be raised when `__exit__` has been called and
+has done nothing yet, and nobody calls it again (issue 29988 of CPython). What `with` keeps here is therefore no Python function, which
+tracebacks keep too, but an object of C, which `with` lets go of in any case before the exception goes on: its end changes things back if
+its call has not.
 """
 
 from __future__ import annotations

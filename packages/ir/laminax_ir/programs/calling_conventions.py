@@ -37,8 +37,8 @@ class CallingConvention:
     def __post_init__(self) -> None:
         count = len(self.in_avals)
         if not len(self.kept) == len(self.donated) == count:
-            raise ValueError(f"CallingConvention: {count} arguments, but {len(self.kept)} flags in kept and {len(self.donated)} in donated. "
-                             "Give one per argument, the constants included.")
+            raise ValueError(f"CallingConvention: {count} arguments, but {len(self.kept)} flags in kept and {len(self.donated)} in "
+                             "donated. Give one per argument, the constants included.")
 
     @property
     def needs_this_process(self) -> bool:

@@ -75,8 +75,9 @@ class _Checker:
             _report(jaxpr, eqn, path, _rule_faults(jaxpr, eqn))
         _report(jaxpr, None, path, _operand_faults("returned value", jaxpr, jaxpr.outvars, bound))
         if missing := joined_effects(jaxpr.eqns) - jaxpr.effects:
-            _report(jaxpr, None, path, ["Equation effect not present in jaxpr effects: its equations have effects that it does not declare: "
-                                        + _listed(missing)])
+            _report(jaxpr, None, path,
+                    ["Equation effect not present in jaxpr effects: its equations have effects that it does not declare: "
+                     + _listed(missing)])
         self._passed.add(jaxpr)
 
 

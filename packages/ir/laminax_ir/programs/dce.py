@@ -91,7 +91,8 @@ def dce_closed_jaxpr(closed: ClosedJaxpr, used_outputs: Sequence[bool], instanti
     return closed if program is None else program, list(used_inputs)
 
 
-def _dce_closed(closed: ClosedJaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool]) -> tuple[ClosedJaxpr | None, list[bool]]:
+def _dce_closed(closed: ClosedJaxpr, used_outputs: Sequence[bool],
+                instantiate: bool | Sequence[bool]) -> tuple[ClosedJaxpr | None, list[bool]]:
     """None stands for the program itself, which would otherwise be part of a cycle."""
     jaxpr, used_inputs = dce_jaxpr(closed.jaxpr, used_outputs, instantiate)
     live: set[Any] = {atom for eqn in jaxpr.eqns for atom in eqn.invars if type(atom) is not Literal}

@@ -92,8 +92,8 @@ class Primitive:
     def _checked_result(self, result: Any) -> ShapedArray:
         """What a shape rule returned, which must be as many avals as the operation has results."""
         if isinstance(result, (tuple, list)) is not self.multiple_results:
-            raise ValueError(f"{self.name}.abstract_eval() method should return a tuple or list if, and only if, {self.name}.multiple_results is "
-                             f"True. It is {self.multiple_results}, and the result was {result!r}.")
+            raise ValueError(f"{self.name}.abstract_eval() method should return a tuple or list if, and only if, "
+                             f"{self.name}.multiple_results is True. It is {self.multiple_results}, and the result was {result!r}.")
         return result
 
     def bind(self, *operands: Any, **params: Any) -> Any:

@@ -18,8 +18,10 @@ from laminax_ir.types.memory_spaces import MemorySpace
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_ir.types.type_shardings import TypeSharding, in_use, repeated_name
 
-# Rules: `rule(out, *avals, **params)` gives the entries of the spec of the result, or a list of them for several; `out` is what the shape rule says.
-sharding_rules = RuleTable("sharding", "laminax_ir.sharding_rules", "Give the operands whole, with reshard(x, PartitionSpec()), or wrap the function "
+# Rules: `rule(out, *avals, **params)` gives the entries of the result's spec, or a list of them for several results; `out` is the aval, or
+# the avals, from the shape rule.
+sharding_rules = RuleTable("sharding", "laminax_ir.sharding_rules",
+                           "Give the operands whole, with reshard(x, PartitionSpec()), or wrap the function "
                            "in auto_axes, which leaves it to the compiler.")
 
 
@@ -59,7 +61,8 @@ def typed_results(primitive: Primitive, avals: Sequence[ShapedArray], params: di
 
 
 def _result_space(primitive: Primitive, avals: Sequence[ShapedArray]) -> MemorySpace:
-    """Where the results of an operation lie: with its operands; for one whose results have types of their own, `Device` leaves them as they are.
+    """The memory of an operation's results: that of its operands. `Device`, for operations that type their own results, leaves these as
+    they are.
 
     Raises:
       ValueError: if operands that are no scalars lie in several kinds of memory.
@@ -78,15 +81,15 @@ def _result_space(primitive: Primitive, avals: Sequence[ShapedArray]) -> MemoryS
             elif aval.memory_space is not first.memory_space:
                 raise ValueError(
                     f"memory_space of all inputs passed to `{primitive.name}` must be the same. Got one operand with type: "
-                    f"{first.str_short(short_dtypes=False)} and another operand with type: {aval.str_short(short_dtypes=False)}. Move one of them with "
-                    "device_put(x, memory.Space.Device) or device_put(x, memory.Space.Host).")
+                    f"{first.str_short(short_dtypes=False)} and another operand with type: {aval.str_short(short_dtypes=False)}. "
+                    "Move one of them with device_put(x, memory.Space.Device) or device_put(x, memory.Space.Host).")
     return MemorySpace.Device if first is None else first.memory_space
 
 
 Sums = tuple[frozenset, frozenset]  # the axes of `unreduced`, and those of `reduced`
 
-# Rules: `rule(avals, given, params)` gives the sums that are left open in the results, or a list of them for each result; `given` is the sharding
-# that the user asks for.
+# Rules: `rule(avals, given, params)` gives the sums that are left open in the results, or a list of them for each result; `given` is the
+# sharding that the user asks for.
 sum_rules = RuleTable("unreduced", "laminax_ir.sharding_rules")
 
 
@@ -103,9 +106,9 @@ def _result_sums(primitive: Primitive, outs: Sequence[ShapedArray], avals: Seque
         found = rule(avals, given, params)
         return found if isinstance(found, list) else [found] * len(outs)
     if any(map(has_sums, avals)) or given is not None and given.has_sums:
-        raise NotImplementedError(f"unreduced/reduced rule for {primitive} is not implemented: the operation takes no sums over mesh axes that have not been "
-                                  f"made, nor values whose cotangents are such sums; got {', '.join(aval.str_short() for aval in avals)}. Use reshard on the "
-                                  "operands first.")
+        raise NotImplementedError(f"unreduced/reduced rule for {primitive} is not implemented: "
+                                  "the operation takes no sums over mesh axes that have not been made, nor values whose cotangents are "
+                                  f"such sums; got {', '.join(aval.str_short() for aval in avals)}. Use reshard on the operands first.")
     return [(frozenset(), frozenset())] * len(outs)
 
 
@@ -137,8 +140,8 @@ def _common_mesh(primitive: Primitive, avals: Sequence[ShapedArray]) -> Abstract
             if mesh is None:
                 mesh = found
             elif found != mesh:
-                raise ValueError(f"For primitive {primitive}: Mesh for all inputs should be equal. Got one mesh: {mesh} and another mesh: {found}. Use reshard "
-                                 "to bring the operands to one mesh.")
+                raise ValueError(f"For primitive {primitive}: Mesh for all inputs should be equal. "
+                                 f"Got one mesh: {mesh} and another mesh: {found}. Use reshard to bring the operands to one mesh.")
     return mesh if mesh is not None else context if context is not None and context.explicit_axes else None
 
 
@@ -150,9 +153,9 @@ def _result_entries(primitive: Primitive, outs: Sequence[ShapedArray], avals: Se
     for i, e in enumerate(entries):
         if (name := repeated_name(e)) is not None:
             if not is_resolving.value:
-                raise ShardingTypeError(f"{primitive} operation with inputs: {', '.join(aval.str_short() for aval in avals)} produces an illegally sharded result: "
-                                        f"{PartitionSpec(*e)}, in which {name!r} splits two axes. Use reshard on an operand, or say how the result is split "
-                                        "with out_sharding=, where the function has it.")
+                raise ShardingTypeError(f"{primitive} operation with inputs: {', '.join(aval.str_short() for aval in avals)} produces an "
+                                        f"illegally sharded result: {PartitionSpec(*e)}, in which {name!r} splits two axes. Use reshard on "
+                                        "an operand, or say how the result is split with out_sharding=, where the function has it.")
             entries[i] = _without_repetition(e)
     return entries
 

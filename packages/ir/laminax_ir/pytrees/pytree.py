@@ -573,7 +573,8 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
 
 def _checked(name: str, treedef: Any) -> PyTreeDef:
     if not isinstance(treedef, PyTreeDef):
-        raise TypeError(f"{name}: a PyTreeDef is expected, got {treedef!r} of type {type(treedef).__name__}. tree_structure(x) gives that of a value.")
+        raise TypeError(f"{name}: a PyTreeDef is expected, got {treedef!r} of type {type(treedef).__name__}. "
+                        "tree_structure(x) gives that of a value.")
     return treedef
 
 

@@ -196,9 +196,11 @@ class _Walk:
             in_cond: set[int] = set()
             self._inside(eqn.params["cond_jaxpr"].jaxpr, [*operands[:of_cond], *carry], in_cond)
             if before & in_cond:
-                raise KeyReuseError("while_loop cond function leads to key reuse when repeatedly executed: it uses up a random key of the loop, "
-                                    f"which the body and the next iteration have as well. Make the keys for it in the body.{_place(eqn)}")
-            carry = self._iteration(step, "while_loop body", eqn, eqn.params["body_jaxpr"].jaxpr, [*operands[of_cond:consts], *carry], inside)
+                raise KeyReuseError("while_loop cond function leads to key reuse when repeatedly executed: "
+                                    "it uses up a random key of the loop, which the body and the next iteration have as well. "
+                                    f"Make the keys for it in the body.{_place(eqn)}")
+            carry = self._iteration(step, "while_loop body", eqn, eqn.params["body_jaxpr"].jaxpr, [*operands[of_cond:consts], *carry],
+                                    inside)
         self._check_operands(eqn, operands, inside, used)
         used |= inside
         return carry
@@ -209,9 +211,10 @@ class _Walk:
         except KeyReuseError as error:
             if not step:
                 raise
-            raise KeyReuseError(f"{what} function leads to key reuse when repeatedly executed: iteration {step + 1} uses a random key that an "
-                                "earlier one has used. Split the key in the body and carry one of the new ones on, or loop over an array of "
-                                f"keys.{_place(eqn)} What used it again: {error}") from None
+            raise KeyReuseError(f"{what} function leads to key reuse when repeatedly executed: "
+                                f"iteration {step + 1} uses a random key that an earlier one has used. Split the key in the body and carry "
+                                f"one of the new ones on, or loop over an array of keys.{_place(eqn)} What used it again: "
+                                f"{error}") from None
 
 
 _CONTROL_FLOW: dict[Primitive, Callable] = {cond_p: _Walk._cond, scan_p: _Walk._scan, while_p: _Walk._while}
@@ -219,8 +222,9 @@ _CONTROL_FLOW: dict[Primitive, Callable] = {cond_p: _Walk._cond, scan_p: _Walk._
 
 def _check_unused(eqn: JaxprEqn, i: int, numbers: _Numbers, uses: set[int], used: set[int]) -> None:
     if any(n in uses and n in used for n in numbers.flat):
-        raise KeyReuseError(f"In {eqn.primitive.name}, argument {i} is already consumed: the random key has been used before, and gives the same "
-                            f"numbers again. Make a new key for each use with random.split, or use random.clone(key) where the same numbers are meant.{_place(eqn)}")
+        raise KeyReuseError(f"In {eqn.primitive.name}, argument {i} is already consumed: the random key has been used before, "
+                            "and gives the same numbers again. Make a new key for each use with random.split, or use random.clone(key) "
+                            f"where the same numbers are meant.{_place(eqn)}")
 
 
 def _place(eqn: JaxprEqn) -> str:

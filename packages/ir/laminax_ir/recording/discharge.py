@@ -98,9 +98,9 @@ def without_refs(closed: ClosedJaxpr) -> ClosedJaxpr:
     """
     outer = [v.aval for v in (*closed.jaxpr.constvars, *closed.jaxpr.invars) if isinstance(v.aval, AbstractRef)]
     if outer:
-        raise NotImplementedError(f"{closed.jaxpr.debug_info or 'a traced function'} has a reference of its caller, {outer[0]}, which is not "
-                                  "supported for functions of this kind. Read it before, hand over the array, return the new value, and write "
-                                  "it afterwards; or make the reference in the function.")
+        raise NotImplementedError(f"{closed.jaxpr.debug_info or 'a traced function'} has a reference of its caller, {outer[0]}, "
+                                  "which is not supported for functions of this kind. Read it before, hand over the array, "
+                                  "return the new value, and write it afterwards; or make the reference in the function.")
     return discharged(closed).closed
 
 
@@ -115,7 +115,8 @@ def with_refs_as_parameters(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Ref]
         is_ref = [isinstance(c, Ref) for c in closed.consts]
         found = closed.remember(("references as parameters",), ClosedJaxpr(
             Jaxpr([v for v, has in zip(jaxpr.constvars, is_ref) if not has],
-                  [*jaxpr.invars, *[v for v, has in zip(jaxpr.constvars, is_ref) if has]], jaxpr.outvars, jaxpr.eqns, jaxpr.effects, jaxpr.debug_info),
+                  [*jaxpr.invars, *[v for v, has in zip(jaxpr.constvars, is_ref) if has]], jaxpr.outvars, jaxpr.eqns, jaxpr.effects,
+                  jaxpr.debug_info),
             [c for c, has in zip(closed.consts, is_ref) if not has]))
     return found, refs
 
@@ -163,8 +164,8 @@ def eval_with_refs(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]
     return [v.val if type(v) is Literal else env[v] for v in jaxpr.outvars]
 
 
-# Rules: `rule(operands, params)` does an operation on references, or one that runs programs which have some, under a trace that does not record
-# references. Those of operations that run programs are in `discharge_rules`.
+# Rules: `rule(operands, params)` does an operation on references, or one that runs programs which have some, under a trace that does not
+# record references. Those of operations that run programs are in `discharge_rules`.
 discharge_rules = RuleTable("discharge", "laminax_ir.discharge_rules")
 
 
@@ -218,4 +219,5 @@ def variant(closed: ClosedJaxpr, key: Any, invars: Callable[[], list[Var]], outv
     """A pure program with other parameters and results; the same one for the same key, since transformations remember it."""
     question = ("variant", key)
     found = closed.derived.get(question)
-    return closed.remember(question, closed.replace(jaxpr=closed.jaxpr.replace(invars=invars(), outvars=outvars()))) if found is None else found
+    return (closed.remember(question, closed.replace(jaxpr=closed.jaxpr.replace(invars=invars(), outvars=outvars())))
+            if found is None else found)

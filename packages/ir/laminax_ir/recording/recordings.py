@@ -59,7 +59,8 @@ class Recording(NamedTuple):
     constants: tuple[tuple[Any, Any], ...]  # value and aval
     literals: tuple[Literal, ...]
     steps: tuple[Step, ...]
-    outputs: tuple[tuple[int, int, tuple], ...]  # place, number of the step that makes it, -1 for an operand or a constant, and parts (`_split`)
+    # place, number of the step that makes it, -1 for an operand or a constant, and parts (`_split`)
+    outputs: tuple[tuple[int, int, tuple], ...]
     out_tree: Any  # None for a single result
 
 
@@ -94,7 +95,8 @@ class RecordedFunction:
             return self.fun(*args, **kwargs)
         operands: list[StagedTracer] = []
         words: list[Any] = []
-        if not (_describe(args, program, levels, operands, words) and (not kwargs or _describe_named(kwargs, program, levels, operands, words))):
+        if not (_describe(args, program, levels, operands, words)
+                and (not kwargs or _describe_named(kwargs, program, levels, operands, words))):
             return self.fun(*args, **kwargs)
         words += (ambient.trace_key(), *state.axis_sizes.items(), *[level.recording_key for level in levels])
         key = tuple(words)
@@ -108,7 +110,8 @@ class RecordedFunction:
         if len({x.variable for x in operands}) == len(operands):  # else the equations would not tell which operand is meant
             if len(self.recordings) >= _LIMIT:
                 self.recordings.clear()
-            self.recordings[key] = None if warnings_given.count != warnings or program.is_explicit else _recording(program, levels, program.eqns[start:], operands, result)
+            self.recordings[key] = (None if warnings_given.count != warnings or program.is_explicit
+                                    else _recording(program, levels, program.eqns[start:], operands, result))
         return result
 
 
@@ -229,7 +232,8 @@ def _recording(program: StagingTrace, levels: Sequence[Mapping], eqns: Sequence[
     steps, maker, depth = [], {}, len(state.name_stack)  # equations have the caller's scopes too
     for number, eqn in enumerate(eqns):
         names = eqn.source_info.name_stack[depth:]
-        steps.append(Step(eqn.primitive, eqn.params, tuple(places[id(atom)] for atom in eqn.invars), tuple(v.aval for v in eqn.outvars), names))
+        steps.append(Step(eqn.primitive, eqn.params, tuple(places[id(atom)] for atom in eqn.invars), tuple(v.aval for v in eqn.outvars),
+                          names))
         for var in eqn.outvars:
             maker[id(var)] = number
             places[id(var)] = len(places)

@@ -252,7 +252,7 @@ class _BecameExplicit(Exception):
 
 
 def record_explicitly() -> None:
-    """Has the traces at work record where values are from now on: the mesh has explicit axes, or a value is moved to other memory, as none was when they began."""
+    """Has the traces at work record shardings and memories from now on, for a mesh with explicit axes or a value moved to other memory."""
     trace: Trace | None = state.trace
     while trace is not None:
         if isinstance(trace, StagingTrace):
@@ -286,7 +286,8 @@ def record_program(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedA
         `check_leaks`, keeps one of its own.
     """
     trace = trace_type(name or str(getattr(fun, "__name__", "<unnamed>")), argument_names)
-    names = names_of_programs() if attributes_around.value else no_names  # those there are now are the caller's; the program may have others
+    # those there are now are the caller's; the program may have others
+    names = names_of_programs() if attributes_around.value else no_names
     collects = gc.isenabled()  # as in `paused_collection`, which would cost more here
     try:
         gc.disable()

@@ -9,7 +9,8 @@ import numpy as np
 from laminax_ir.ops.fft import FftType, fft_p
 from laminax_ir.reference.evaluate import reference_rule
 
-_FUNCTIONS: dict[FftType, Any] = {FftType.FFT: np.fft.fftn, FftType.IFFT: np.fft.ifftn, FftType.RFFT: np.fft.rfftn, FftType.IRFFT: np.fft.irfftn}
+_FUNCTIONS: dict[FftType, Any] = {FftType.FFT: np.fft.fftn, FftType.IFFT: np.fft.ifftn, FftType.RFFT: np.fft.rfftn,
+                                  FftType.IRFFT: np.fft.irfftn}
 
 
 @reference_rule(fft_p)

@@ -68,15 +68,16 @@ def checked_value(name: str, aval: ShapedArray, nested: tuple[Place, ...], value
     try:
         given = get_aval(value)
     except TypeError:
-        raise TypeError(f"{name}: the value to write must be an array or a scalar, got {value!r:.60} of type {type(value).__name__}") from None
+        raise TypeError(f"{name}: the value to write must be an array or a scalar, got {value!r:.60} of type "
+                        f"{type(value).__name__}") from None
     operation = "addupdate" if name == "ref_addupdate" else "swap"
     expected = part_aval(aval, nested)
     if given.shape != expected.shape:
-        raise ValueError(f"Invalid shape for `{operation}`. Ref shape: {aval.shape}. Expected shape: {expected.shape}. Value shape: {given.shape}. "
-                         f"{name} does not broadcast: give a value of the shape of the part that is written.")
+        raise ValueError(f"Invalid shape for `{operation}`. Ref shape: {aval.shape}. Expected shape: {expected.shape}. "
+                         f"Value shape: {given.shape}. {name} does not broadcast: give a value of the shape of the part that is written.")
     if given.dtype != aval.dtype and not (given.weak_type and _same_kind(given.dtype, aval.dtype)):
-        raise ValueError(f"Invalid dtype for `{operation}`. Ref dtype: {aval.dtype}. Value dtype: {given.dtype}. {name} does not convert: use "
-                         "value.astype(ref.dtype).")
+        raise ValueError(f"Invalid dtype for `{operation}`. Ref dtype: {aval.dtype}. Value dtype: {given.dtype}. "
+                         f"{name} does not convert: use value.astype(ref.dtype).")
     if type(value) in dtypes.python_scalar_types and not aval.weak_type:
         return aval.dtype.type(value)
     return value if given.dtype == aval.dtype else array_operations().converted(value, aval.dtype, aval.weak_type)
@@ -84,7 +85,8 @@ def checked_value(name: str, aval: ShapedArray, nested: tuple[Place, ...], value
 
 def typed_as(aval: ShapedArray, value: Any) -> Any:
     """A value of a reference's dtype as what it holds: an array, weakly typed if those in the reference are."""
-    if dtypes.is_extended(aval.dtype) or get_aval(value).weak_type == aval.weak_type and (state.trace is not eval_trace or hasattr(value, "aval")):
+    if dtypes.is_extended(aval.dtype) or (get_aval(value).weak_type == aval.weak_type
+                                          and (state.trace is not eval_trace or hasattr(value, "aval"))):
         return value
     return array_operations().converted(value, aval.dtype, aval.weak_type)
 

@@ -99,8 +99,8 @@ def _item(name: str, item: Any, size: int, axis: int) -> Any:
         return _span(name, item, size, axis)
     if isinstance(item, (bool, np.bool_)) or getattr(item, "dtype", None) == np.bool_:
         kind = get_aval(item).str_short(short_dtypes=False)
-        raise NonConcreteBooleanIndexError(f"{name}: Array boolean indices must be concrete; got {kind} at axis {axis}. References are indexed "
-                                           "by integers and slices: write where(mask, new, ref[...]) to ref[...].")
+        raise NonConcreteBooleanIndexError(f"{name}: Array boolean indices must be concrete; got {kind} at axis {axis}. "
+                                           "References are indexed by integers and slices: write where(mask, new, ref[...]) to ref[...].")
     if hasattr(item, "dtype") and hasattr(item, "shape"):
         aval = get_aval(item)
         if not dtypes.issubdtype(aval.dtype, dtypes.integer):
@@ -181,7 +181,8 @@ def part_aval(aval: ShapedArray, nested: tuple[Place, ...]) -> ShapedArray:
 def text(nested: Sequence[Place], names: Sequence[str]) -> str:
     """The indices of nested places in the syntax of Python; `names` are those of the computed ones."""
     found = iter(names)
-    return "".join(f"[{','.join(_item_text(item, size, found) for item, size in zip(place.items, place.of_shape))}]" for place in nested) or "[...]"
+    return ("".join(f"[{','.join(_item_text(item, size, found) for item, size in zip(place.items, place.of_shape))}]" for place in nested)
+            or "[...]")
 
 
 def _item_text(item: Any, size: int, names: Any) -> str:

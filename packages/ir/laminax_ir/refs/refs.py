@@ -105,7 +105,8 @@ class Ref:
     def _array(self, attribute: str) -> Any:
         """The array that is in it, for what only arrays that have data can tell."""
         if self._trace is not eval_trace:
-            raise AttributeError(f"a traced reference, {self.aval}, has no attribute {attribute!r}: ask the reference outside of the function")
+            raise AttributeError(f"a traced reference, {self.aval}, has no attribute {attribute!r}: "
+                                 "ask the reference outside of the function")
         return self.load()
 
     @property
@@ -144,8 +145,8 @@ class ValueRef(Ref):
 
     def load(self) -> Any:
         if self.value is _FROZEN:
-            raise ValueError(f"a reference of type {self.aval} was used after it had been frozen. Use the array that freeze returned, or make "
-                             "another reference with new_ref.")
+            raise ValueError(f"a reference of type {self.aval} was used after it had been frozen. "
+                             "Use the array that freeze returned, or make another reference with new_ref.")
         return self.value
 
     def store(self, value: Any) -> None:
@@ -233,8 +234,9 @@ def _view_parts(view: RefView) -> tuple[tuple[Any, ...], tuple[Place, ...]]:
 def _view_of_parts(places: tuple[Place, ...], parts: Sequence[Any]) -> RefView:
     ref, *arrays = parts
     if isinstance(ref, Ref) and places and ref.shape != places[0].of_shape:
-        raise TypeError(f"TransformedRefs are not allowed here: ref.at[...] is a view of a reference of shape {places[0].of_shape}, and that reference "
-                        f"would be one of shape {ref.shape}, sliced or mapped. Pass the reference, and make the view in the function.")
+        raise TypeError(f"TransformedRefs are not allowed here: ref.at[...] is a view of a reference of shape {places[0].of_shape}, "
+                        f"and that reference would be one of shape {ref.shape}, sliced or mapped. "
+                        "Pass the reference, and make the view in the function.")
     return RefView(ref, ref_indexing.with_arrays(places, arrays))
 
 
@@ -268,8 +270,8 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None)
     """
     for name, given in (("memory_space", memory_space), ("kind", kind)):
         if given is not None:
-            raise NotImplementedError(f"new_ref: {name}={given!r} is not supported. Leave it out: the reference is in the device's memory, and "
-                                      "is written once by each run of what writes it.")
+            raise NotImplementedError(f"new_ref: {name}={given!r} is not supported. Leave it out: the reference is in the device's memory, "
+                                      "and is written once by each run of what writes it.")
     if isinstance(init_val, (Ref, RefView)):
         raise TypeError(f"new_ref: init_val must be an array, got a reference, {init_val!r}. Give its value, ref[...].")
     try:
@@ -281,7 +283,8 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None)
     with current_trace(home):
         if home.records_refs:
             return home.record_new_ref(init_val, AbstractRef(aval))
-        return ValueRef(home, AbstractRef(aval), init_val if isinstance(init_val, Tracer) else array_operations().copied(init_val), is_own=True)
+        return ValueRef(home, AbstractRef(aval), init_val if isinstance(init_val, Tracer) else array_operations().copied(init_val),
+                        is_own=True)
 
 
 def read(ref: Ref, places: tuple[Place, ...] = ()) -> Any:
@@ -354,8 +357,8 @@ def lost_ref_error(ref: Ref) -> Exception:
     """For a reference that is met where the trace that it lives in is not at work."""
     name = ref._trace.name or "a transformation"
     made = f", which was {ref.origin()}," if ref.origin() else ""
-    return UnexpectedTracerError(f"a reference of type {ref.aval}{made} was used outside of {name}, the traced function it belongs to. Make "
-                                 "references that live longer outside of it, and let it close over them or take them as arguments.")
+    return UnexpectedTracerError(f"a reference of type {ref.aval}{made} was used outside of {name}, the traced function it belongs to. "
+                                 "Make references that live longer outside of it, and let it close over them or take them as arguments.")
 
 
 def freeze(ref: Ref) -> Any:
@@ -390,8 +393,8 @@ def freeze(ref: Ref) -> Any:
 
 def not_owned_error(name: str, ref: Ref) -> ValueError:
     """For a function that takes back a reference of whoever called it."""
-    return ValueError(f"{name}: the reference, {ref.aval}, was not made by this function, but by one that called it, which may still use it. "
-                      "Freeze it where it was made; read it here with ref[...].")
+    return ValueError(f"{name}: the reference, {ref.aval}, was not made by this function, but by one that called it, "
+                      "which may still use it. Freeze it where it was made; read it here with ref[...].")
 
 
 def is_traced(x: Any) -> bool:
@@ -403,14 +406,14 @@ def check_is_ref(name: str, ref: Any) -> None:
     """Raises a ValueError for what is not a reference."""
     if not isinstance(ref, Ref):
         text = repr(ref)
-        raise ValueError(f"Can only call `{name}` on a `Ref`: {text if len(text) <= 80 else text[:77] + '...'} is of type {type(ref).__name__}. "
-                         "Make one with new_ref(value).")
+        raise ValueError(f"Can only call `{name}` on a `Ref`: {text if len(text) <= 80 else text[:77] + '...'} is of type "
+                         f"{type(ref).__name__}. Make one with new_ref(value).")
 
 
 def refuse_in_operation(ref: Ref, name: str = "") -> ValueError:
     """For a reference that is given to an operation on arrays."""
-    return ValueError(f"Attempting to pass a Ref {ref.aval} to a primitive{': ' + name if name else ''} -- did you forget to unpack ([...]) "
-                      "the ref?")
+    return ValueError(f"Attempting to pass a Ref {ref.aval} to a primitive{': ' + name if name else ''} -- did you forget to unpack "
+                      "([...]) the ref?")
 
 
 # Functions that take references
@@ -418,14 +421,15 @@ def refuse_in_operation(ref: Ref, name: str = "") -> ValueError:
 
 def aliasing_error(ref: Ref, title: str, what: str, names: tuple[str, str]) -> ValueError:
     """For a function that gets one reference in two places."""
-    return ValueError(f"only one reference to a mutable array may be passed as an argument to a function, but when tracing {title} for {what} the "
-                      f"mutable array reference of type {ref.aval} appeared at both {names[0]} and {names[1]}. Pass it once.")
+    return ValueError("only one reference to a mutable array may be passed as an argument to a function, "
+                      f"but when tracing {title} for {what} the mutable array reference of type {ref.aval} appeared at both {names[0]} and "
+                      f"{names[1]}. Pass it once.")
 
 
 def closed_over_error(ref: Ref, title: str, what: str, name: str) -> ValueError:
     """For a function that closes over a reference and gets it as an argument too."""
-    return ValueError(f"when tracing {title} for {what}, a mutable array reference of type {ref.aval} was both closed over and passed as the "
-                      f"argument {name}. Use the argument.")
+    return ValueError(f"when tracing {title} for {what}, a mutable array reference of type {ref.aval} was both closed over and passed as "
+                      f"the argument {name}. Use the argument.")
 
 
 def check_aliases(title: str, what: str, values: Iterable[Any], closed_over: Iterable[Any], name: Callable[[int], str]) -> None:
@@ -458,8 +462,9 @@ def check_returned(title: str, what: str, result: Any) -> None:
         if isinstance(leaf, Ref):
             where = f" at output tree path result{keystr(path)}" if path else ""
             origin = leaf.origin()
-            raise ValueError(f"function {title} traced for {what} returned a mutable array reference of type {leaf.aval}{where}, but mutable array "
-                             "references cannot be returned." + (f"\n\nThe returned mutable array was {origin}." if origin else "")
+            raise ValueError(f"function {title} traced for {what} returned a mutable array reference of type {leaf.aval}{where}, "
+                             "but mutable array references cannot be returned."
+                             + (f"\n\nThe returned mutable array was {origin}." if origin else "")
                              + "\nReturn what is in it, ref[...]; writes are seen through the reference.")
 
 

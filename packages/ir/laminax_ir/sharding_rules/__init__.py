@@ -1,1 +1,1 @@
-"""How the results of operations are split over explicit mesh axes, by those of the operands: a module per family of operations (see `explicit_axes`)."""
+"""How results are split over explicit mesh axes, given how the operands are: a module per family of operations (see `explicit_axes`)."""

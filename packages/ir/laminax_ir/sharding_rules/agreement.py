@@ -57,8 +57,8 @@ def of_parts(name: str, aval: ShapedArray, shape: Sequence[int], action: str) ->
         if entry is None or old == new or aval._split is None:
             continue
         if new % (parts := parts_of(entry, aval._split.mesh)):
-            refuse(f"{name}: {action} on sharded dims where out dim ({new}) is not divisible by mesh axes ({parts}) with spec ({entry}) is not implemented; "
-                   f"axis {axis} of {aval.str_short()}. Reshard the operand first, or call the function in auto_axes.")
+            refuse(f"{name}: {action} on sharded dims where out dim ({new}) is not divisible by mesh axes ({parts}) with spec ({entry}) is "
+                   f"not implemented; axis {axis} of {aval.str_short()}. Reshard the operand first, or call the function in auto_axes.")
             entries[axis] = None
     return tuple(entries)
 
@@ -68,8 +68,8 @@ def only_batch(name: str, aval: ShapedArray, count: int) -> Entries:
     entries = entries_of(aval)
     batch = entries[:aval.ndim - count]
     if any(entries[len(batch):]):
-        refuse(f"{name}: operands must not be split along their last {count} axes, which the operation takes together; got {aval.str_short()}. "
-               "Reshard the operand first.")
+        refuse(f"{name}: operands must not be split along their last {count} axes, which the operation takes together; "
+               f"got {aval.str_short()}. Reshard the operand first.")
     return batch
 
 
@@ -77,7 +77,8 @@ def not_along(name: str, aval: ShapedArray, axis: int) -> Entries:
     """The entries of an operand whose elements along an axis are taken together, which must not be split."""
     entries = entries_of(aval)
     if entries[axis] is not None:
-        refuse(f"{name}: Input should be unsharded over the axis being reduced, axis {axis} of {aval.str_short()}. Use reshard on it first.")
+        refuse(f"{name}: Input should be unsharded over the axis being reduced, axis {axis} of {aval.str_short()}. "
+               "Use reshard on it first.")
         return (*entries[:axis], None, *entries[axis + 1:])
     return entries
 
@@ -101,5 +102,5 @@ def _several(name: str) -> Callable:
 
 
 def _incompatible(name: str, avals: Sequence[ShapedArray]) -> str:
-    return (f"{name} got incompatible shardings for broadcasting: {', '.join(str(a._split.spec) for a in avals if a._split is not None)}, for operands "
-            f"{listed(avals)}. Use reshard on one of them.")
+    return (f"{name} got incompatible shardings for broadcasting: {', '.join(str(a._split.spec) for a in avals if a._split is not None)}, "
+            f"for operands {listed(avals)}. Use reshard on one of them.")

@@ -29,15 +29,17 @@ def _dot_general(out: ShapedArray, lhs: ShapedArray, rhs: ShapedArray, *, dimens
         if left[i] != right[j]:
             refuse("dot_general requires contracting dimensions to have consistent sharding, got "
                    f"{listed((lhs, rhs))} with the contracting axes {lhs_contracting} and {rhs_contracting}. Use reshard on one of them.")
-        refuse("dot_general: Contracting dimensions are sharded and it is ambiguous how the output should be sharded. Please specify the output sharding "
-               f"via the `out_sharding` parameter. Got {listed((lhs, rhs))} with the contracting axes {lhs_contracting} and {rhs_contracting}.")
+        refuse("dot_general: Contracting dimensions are sharded and it is ambiguous how the output should be sharded. "
+               f"Please specify the output sharding via the `out_sharding` parameter. Got {listed((lhs, rhs))} with the contracting axes "
+               f"{lhs_contracting} and {rhs_contracting}.")
     return (*batch, *without(left, (*lhs_contracting, *lhs_batch)), *without(right, (*rhs_contracting, *rhs_batch)))
 
 
 @sharding_rules(op.ragged_dot_general_p)
 def _ragged_dot_general(out: ShapedArray, *avals: ShapedArray, **_params: Any) -> tuple:
     if not is_resolving.value:
-        raise NotImplementedError(f"Explicit sharding inference for ragged_dot_general is not implemented. Please specify out_sharding. Got {listed(avals)}.")
+        raise NotImplementedError("Explicit sharding inference for ragged_dot_general is not implemented. Please specify out_sharding. "
+                                  f"Got {listed(avals)}.")
     return (None,) * out.ndim
 
 

@@ -1,4 +1,4 @@
-"""Convolutions: batch, features of the result and spatial axes may be split; the features that are summed over, and the kernel otherwise, not."""
+"""Convolutions: the batch, spatial and output feature axes may be split; the input features and the kernel's other axes may not."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ def _conv(out: ShapedArray, lhs: ShapedArray, rhs: ShapedArray, *, dimension_num
     left, right = entries_of(lhs), entries_of(rhs)
     has_groups = feature_group_count != 1 or batch_group_count != 1
     if left[lhs_spec[1]] is not None or any(right[axis] is not None for axis in rhs_spec[1:]) or has_groups and any(right):
-        refuse("conv_general_dilated: the input features of lhs, of rhs all but the output features, and these where there are groups must not be sharded; got "
-               f"{listed((lhs, rhs))}. Use reshard on the operands, or give out_sharding.")
+        refuse("conv_general_dilated: the input features of lhs, of rhs all but the output features, "
+               f"and these where there are groups must not be sharded; got {listed((lhs, rhs))}. "
+               "Use reshard on the operands, or give out_sharding.")
     entries = [None] * out.ndim
     if batch_group_count == 1:
         entries[out_spec[0]] = left[lhs_spec[0]]
@@ -28,8 +29,8 @@ def _conv(out: ShapedArray, lhs: ShapedArray, rhs: ShapedArray, *, dimension_num
     for axis, out_axis in zip(lhs_spec[2:], out_spec[2:]):
         if left[axis] is not None and lhs._split is not None:
             if out.shape[out_axis] % parts_of(left[axis], lhs._split.mesh):
-                refuse(f"conv_general_dilated: the spatial axis {axis} of {lhs.str_short()} is sharded, and {out.shape[out_axis]}, its size in the result, not "
-                       "divisible by as many parts. Use reshard on it.")
+                refuse(f"conv_general_dilated: the spatial axis {axis} of {lhs.str_short()} is sharded, and {out.shape[out_axis]}, "
+                       "its size in the result, not divisible by as many parts. Use reshard on it.")
                 continue
             entries[out_axis] = left[axis]
     return tuple(entries)

@@ -22,7 +22,8 @@ elementwise_rule(*(p for p in vars(op).values() if isinstance(p, Primitive) and 
 
 @sharding_rules(op.select_n_p)
 def _select_n(out: ShapedArray, which: ShapedArray, *cases: ShapedArray) -> tuple:
-    entries = joined(cases, out.shape, lambda: f"select cases must have the same shardings, got {listed(cases)}. Use reshard on one of them.")
+    entries = joined(cases, out.shape,
+                     lambda: f"select cases must have the same shardings, got {listed(cases)}. Use reshard on one of them.")
     return joined((out.update(sharding=_spec(entries, (which, *cases))), which), out.shape,
                   lambda: f"select `which` must be scalar or have the same sharding as cases, got {listed((which, *cases))}")
 
@@ -47,8 +48,8 @@ def _optimization_barrier(outs: Sequence[ShapedArray], *avals: ShapedArray) -> l
 _SUMS = {
     **dict.fromkeys((op.add_p, op.sub_p), sums.added),
     **dict.fromkeys((op.neg_p, op.copy_p, op.stop_gradient_p, op.conj_p, op.real_p, op.imag_p, op.reduce_precision_p), sums.kept),
-    op.convert_element_type_p: sums.kept_or_given, op.complex_p: sums.all_alike("complex"), op.mul_p: sums.multiplied, op.div_p: sums.divided,
-    op.select_n_p: sums.selected, op.optimization_barrier_p: sums.each_kept,
+    op.convert_element_type_p: sums.kept_or_given, op.complex_p: sums.all_alike("complex"), op.mul_p: sums.multiplied,
+    op.div_p: sums.divided, op.select_n_p: sums.selected, op.optimization_barrier_p: sums.each_kept,
 }
 for _primitive, _rule in _SUMS.items():
     sum_rules.add(_primitive, _rule)

@@ -38,8 +38,8 @@ def _gather(out: ShapedArray, operand: ShapedArray, indices: ShapedArray, *, dim
 
 
 def _refuse_gather(operand: Any, indices: Any) -> None:
-    refuse("gather: Use `.at[...].get(out_sharding=)` to provide output PartitionSpec for the gather indexing, since it cannot be told from the operands how the "
-           f"result is split; got {listed((operand, indices))}.")
+    refuse("gather: Use `.at[...].get(out_sharding=)` to provide output PartitionSpec for the gather indexing, "
+           f"since it cannot be told from the operands how the result is split; got {listed((operand, indices))}.")
 
 
 @sharding_rules(op.scatter_p, op.scatter_add_p, op.scatter_sub_p, op.scatter_mul_p, op.scatter_min_p, op.scatter_max_p)

@@ -24,7 +24,8 @@ def _batch_rule(primitive: Primitive) -> Callable:
                 if only:
                     refuse(f"{primitive}: operands of fewer axes must not be split, got {listed(avals)}. Use reshard on them.")
         batches = [only_batch(str(primitive), x, core) for x in of_matrices]
-        entries = joined([x.update(shape=(*x.shape[:-core], *[0] * core)) for x in of_matrices], (*of_matrices[0].shape[:-core], *[0] * core),
+        entries = joined([x.update(shape=(*x.shape[:-core], *[0] * core)) for x in of_matrices],
+                         (*of_matrices[0].shape[:-core], *[0] * core),
                          lambda: f"{primitive}: operands must have the same shardings, got {listed(avals)}. Use reshard on some of them.")
         return entries[:len(batches[0])]
 

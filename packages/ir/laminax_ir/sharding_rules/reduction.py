@@ -11,8 +11,8 @@ from laminax_ir.sharding_rules.agreement import entries_of, joined, listed, with
 from laminax_ir.types.avals import ShapedArray
 
 
-@sharding_rules(op.reduce_sum_p, op.reduce_prod_p, op.reduce_max_p, op.reduce_min_p, op.reduce_and_p, op.reduce_or_p, op.reduce_xor_p, op.argmax_p,
-                op.argmin_p)
+@sharding_rules(op.reduce_sum_p, op.reduce_prod_p, op.reduce_max_p, op.reduce_min_p, op.reduce_and_p, op.reduce_or_p, op.reduce_xor_p,
+                op.argmax_p, op.argmin_p)
 def _reduce(out: ShapedArray, x: ShapedArray, *, axes: Any, **_params: Any) -> tuple:
     return without(entries_of(x), axes)
 
@@ -20,7 +20,8 @@ def _reduce(out: ShapedArray, x: ShapedArray, *, axes: Any, **_params: Any) -> t
 @sharding_rules(op.reduce_p)
 def _reduce_general(outs: Sequence[ShapedArray], *avals: ShapedArray, dimensions: Any, jaxpr: Any) -> list[tuple]:
     operands, _ = op.split_operands("reduce", avals)
-    entries = joined(operands, operands[0].shape, lambda: f"reduce: operands must have the same shardings, got {listed(operands)}. Use reshard on some of them.")
+    entries = joined(operands, operands[0].shape,
+                     lambda: f"reduce: operands must have the same shardings, got {listed(operands)}. Use reshard on some of them.")
     return [without(entries, dimensions)] * len(outs)
 
 

@@ -47,8 +47,8 @@ def _concatenate(out: ShapedArray, *avals: ShapedArray, dimension: int) -> tuple
         return joined(sized, sized[0].shape, str)
     entries = list(first)
     if entries[dimension] is not None and out.shape[dimension] % parts_of(entries[dimension], _mesh(avals)):
-        refuse(f"concatenate: the result's axis {dimension} of size {out.shape[dimension]} is not divisible by the parts of {entries[dimension]!r}, got "
-               f"{listed(avals)}. Use reshard on the operands.")
+        refuse(f"concatenate: the result's axis {dimension} of size {out.shape[dimension]} is not divisible by the parts of "
+               f"{entries[dimension]!r}, got {listed(avals)}. Use reshard on the operands.")
         entries[dimension] = None
     return tuple(entries)
 
@@ -79,7 +79,7 @@ def _tile(out: ShapedArray, x: ShapedArray, *, reps: tuple[int, ...]) -> tuple:
 
 @sharding_rules(op.reshape_p)
 def _reshape(out: ShapedArray, x: ShapedArray, *, new_sizes: tuple[int, ...], dimensions: Any = None, sharding: Any = None) -> tuple:
-    """One axis may be cut in several or several be merged into one: the mesh axes that split the one split the several, from the first on."""
+    """One axis may be cut in several, or several merged into one: the mesh axes of the one split the several, from the first on."""
     if dimensions is not None and x._split is not None:
         x = x.update(shape=tuple(x.shape[i] for i in dimensions), sharding=x._split._replace(
             spec=x._split.spec.update(partitions=tuple(entries_of(x)[i] for i in dimensions))))
@@ -111,7 +111,7 @@ def _reshape(out: ShapedArray, x: ShapedArray, *, new_sizes: tuple[int, ...], di
 
 
 def _dealt(names: list, sizes: list, mesh: Any) -> list | None:
-    """The mesh axes that split one axis, dealt to those it is cut into, the first of which is split in full before the next; None if that is not possible."""
+    """The mesh axes that split one axis, dealt to the axes it is cut into, each split in full before the next; None if impossible."""
     dealt: list[Any] = []
     for size in sizes:
         taken = []
@@ -125,8 +125,8 @@ def _dealt(names: list, sizes: list, mesh: Any) -> list | None:
 
 
 def _refused_reshape(x: ShapedArray, new_sizes: tuple[int, ...], why: str) -> tuple:
-    refuse(f"reshape: {why}This reshape is not supported. Please specify the sharding of the output via the `out_sharding` argument of reshape. Got "
-           f"operand {x.str_short()} and new sizes {new_sizes}.")
+    refuse(f"reshape: {why}This reshape is not supported. Please specify the sharding of the output via the `out_sharding` argument of "
+           f"reshape. Got operand {x.str_short()} and new sizes {new_sizes}.")
     return (None,) * len(new_sizes)
 
 

@@ -31,7 +31,8 @@ def _dynamic_slice(out: ShapedArray, x: ShapedArray, *_start_indices: ShapedArra
 @sharding_rules(op.dynamic_update_slice_p)
 def _dynamic_update_slice(out: ShapedArray, x: ShapedArray, update: ShapedArray, *_start_indices: ShapedArray) -> tuple:
     if entries_of(x) != entries_of(update):
-        refuse(f"dynamic_update_slice operand sharding must be equal to update sharding, got {listed((x, update))}. Use reshard on the update.")
+        refuse(f"dynamic_update_slice operand sharding must be equal to update sharding, got {listed((x, update))}. "
+               "Use reshard on the update.")
     return entries_of(x)
 
 

@@ -12,9 +12,11 @@ from laminax_ir.types.avals import ShapedArray
 
 @sharding_rules(op.sort_p)
 def _sort(outs: Sequence[ShapedArray], *avals: ShapedArray, dimension: int, **_params: Any) -> list[tuple]:
-    entries = joined(avals, avals[0].shape, lambda: f"sort: operands must have the same shardings, got {listed(avals)}. Use reshard on some of them.")
+    entries = joined(avals, avals[0].shape,
+                     lambda: f"sort: operands must have the same shardings, got {listed(avals)}. Use reshard on some of them.")
     if entries[dimension] is not None:
-        refuse(f"sort: Arguments to sort must be unsharded over the sorting dimension. Got {listed(avals)} and axis {dimension}. Use reshard on them.")
+        refuse(f"sort: Arguments to sort must be unsharded over the sorting dimension. Got {listed(avals)} and axis {dimension}. "
+               "Use reshard on them.")
         entries = (*entries[:dimension], None, *entries[dimension + 1:])
     return [entries] * len(outs)
 

@@ -13,7 +13,8 @@ from laminax_ir.types.avals import ShapedArray
 
 @sharding_rules(op.stack_p)
 def _stack(out: ShapedArray, *avals: ShapedArray, axis: int) -> tuple:
-    entries = joined(avals, avals[0].shape, lambda: f"stack: All operands should have the same sharding. Got {listed(avals)}. Use reshard on some of them.")
+    entries = joined(avals, avals[0].shape,
+                     lambda: f"stack: All operands should have the same sharding. Got {listed(avals)}. Use reshard on some of them.")
     return (*entries[:axis], None, *entries[axis:])
 
 

@@ -1,9 +1,9 @@
 """Sums over explicit mesh axes that have not been made: which operations may go on with their terms, and what their results are.
 
-Along an `unreduced` axis each device has a term of a sum that is the array. What is linear can be done to the terms; a product may be with an
-array that is whole there, which must be `reduced`, since its cotangent is such a sum again. `reduced` arrays are whole, and go through all
-operations that are done element by element. A rule gives the two sets of axes of the results; the modules of the families
-say which operations have which.
+Along an `unreduced` axis each device has a term of a sum that is the array. What is linear can be done to the terms; a product may be with
+an array that is whole there, which must be `reduced`, since its cotangent is such a sum again. `reduced` arrays are whole, and go through
+all operations that are done element by element. A rule gives the two sets of axes of the results; the modules of the families say which
+operations have which.
 Source: JAX's documentation, "Autodiff and explicit sharding".
 """
 
@@ -44,11 +44,11 @@ def _common_reduced(avals: Sequence[ShapedArray]) -> frozenset:
             continue
         split = set() if aval._split is None else set(aval._split.spec.names())
         if split & names:
-            refuse("Inputs cannot be sharded/varying on the same axes that another input is reduced on. Reshard the input which is reduced to be sharded on "
-                   f"these axes, via `reshard(x, P(...))`. Got {listed(avals)}.")
+            refuse("Inputs cannot be sharded/varying on the same axes that another input is reduced on. "
+                   f"Reshard the input which is reduced to be sharded on these axes, via `reshard(x, P(...))`. Got {listed(avals)}.")
         elif names - split - _unreduced(aval) - _reduced(aval):
-            refuse(f"Inputs cannot be replicated on the same axes that another input is reduced on. Got {aval.str_short()} among {listed(avals)}. Use "
-                   f"reshard(x, P(reduced={set(names)!r})) on it.")
+            refuse("Inputs cannot be replicated on the same axes that another input is reduced on. "
+                   f"Got {aval.str_short()} among {listed(avals)}. Use reshard(x, P(reduced={set(names)!r})) on it.")
     return names
 
 
@@ -61,8 +61,9 @@ def elementwise_sums(*primitives: Primitive) -> None:
 def _elementwise(primitive: Primitive) -> Callable[..., Sums]:
     def rule(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
         if any(map(_unreduced, avals)):
-            raise NotImplementedError(f"unreduced rule for {primitive} is not implemented: it is not linear, and cannot be done to the terms of sums that have "
-                                      f"not been made; got {listed(avals)}. Use reshard to make the sums first.")
+            raise NotImplementedError(f"unreduced rule for {primitive} is not implemented: it is not linear, "
+                                      f"and cannot be done to the terms of sums that have not been made; got {listed(avals)}. "
+                                      "Use reshard to make the sums first.")
         return frozenset(), _common_reduced(avals)
     return rule
 
@@ -77,8 +78,8 @@ def added(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict
         refuse(f"lhs and rhs to `add` must be unreduced along the same mesh axes. Got {listed(avals)}. Use reshard on one of them.")
     else:
         which, other = ("lhs", "rhs") if left else ("rhs", "lhs")
-        refuse(f"{which} is unreduced while {other} is not. `add` operation does not allow this because there will be implicit communication. Please reduce "
-               f"{which} via `reshard` before calling `add`. Got {listed(avals)}.")
+        refuse(f"{which} is unreduced while {other} is not. `add` operation does not allow this because there will be implicit "
+               f"communication. Please reduce {which} via `reshard` before calling `add`. Got {listed(avals)}.")
     return left & right, reduced
 
 
@@ -90,7 +91,8 @@ def multiplied(avals: Sequence[ShapedArray], given: TypeSharding | None, params:
     if not left and not right:
         return frozenset(), reduced
     if left and right:
-        raise ShardingTypeError(f"lhs and rhs to `mul` cannot be unreduced since mul is bilinear. Got {listed(avals)}. Use reshard on one of them.")
+        raise ShardingTypeError(f"lhs and rhs to `mul` cannot be unreduced since mul is bilinear. Got {listed(avals)}. "
+                                "Use reshard on one of them.")
     if left and left != _reduced(y):
         refuse(f"RHS should be reduced along the same axes LHS is unreduced on. Got {listed(avals)}. Use reshard on one of them.")
     if right and right != _reduced(x):
@@ -100,8 +102,8 @@ def multiplied(avals: Sequence[ShapedArray], given: TypeSharding | None, params:
 
 def divided(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
     if _unreduced(avals[1]):
-        raise NotImplementedError("unreduced rule for div is not implemented: a quotient is not linear in the divisor, which is a sum that has not been made; "
-                                  f"got {listed(avals)}. Use reshard to make the sum first.")
+        raise NotImplementedError("unreduced rule for div is not implemented: a quotient is not linear in the divisor, "
+                                  f"which is a sum that has not been made; got {listed(avals)}. Use reshard to make the sum first.")
     return multiplied(avals, given, params)
 
 
@@ -109,7 +111,8 @@ def selected(avals: Sequence[ShapedArray], given: TypeSharding | None, params: d
     """The cases are terms, or none is; which of them is whole."""
     which, *cases = avals
     if _unreduced(which):
-        raise NotImplementedError(f"unreduced rule for select_n is not implemented for `which`; got {listed(avals)}. Use reshard to make the sum first.")
+        raise NotImplementedError(f"unreduced rule for select_n is not implemented for `which`; got {listed(avals)}. "
+                                  "Use reshard to make the sum first.")
     return _alike("select_n", cases)
 
 
@@ -117,7 +120,8 @@ def _alike(name: str, avals: Sequence[ShapedArray]) -> Sums:
     """Operands that are put side by side."""
     found = {(_unreduced(aval), _reduced(aval)) for aval in avals}
     if len(found) > 1:
-        refuse(f"{name}: All operands should be unreduced and reduced along the same mesh axes. Got {listed(avals)}. Use reshard on some of them.")
+        refuse(f"{name}: All operands should be unreduced and reduced along the same mesh axes. Got {listed(avals)}. "
+               "Use reshard on some of them.")
         return _NONE
     return found.pop()
 
@@ -138,14 +142,16 @@ def kept_or_given(avals: Sequence[ShapedArray], given: TypeSharding | None, para
 def reshaped(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
     found = kept(avals, None, params)
     if given is not None and found != (given.spec.unreduced, given.spec.reduced) and not is_resolving.value:
-        raise ValueError("reshape: out_sharding passed to reshape must be unreduced and reduced over the same mesh axes as operand. Got out_sharding: "
-                         f"{given.spec} and operand type: {avals[0].str_short()}. Use reshard to make the sum, before or after.")
+        raise ValueError("reshape: out_sharding passed to reshape must be unreduced and reduced over the same mesh axes as operand. "
+                         f"Got out_sharding: {given.spec} and operand type: {avals[0].str_short()}. "
+                         "Use reshard to make the sum, before or after.")
     return found if given is None else (given.spec.unreduced, given.spec.reduced)
 
 
 def without_terms(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
     if _unreduced(avals[0]):
-        raise NotImplementedError(f"unreduced rule for dynamic_slice is not implemented; got {listed(avals)}. Use reshard to make the sum first.")
+        raise NotImplementedError(f"unreduced rule for dynamic_slice is not implemented; got {listed(avals)}. "
+                                  "Use reshard to make the sum first.")
     return frozenset(), _reduced(avals[0])
 
 
@@ -172,7 +178,8 @@ def contracted(avals: Sequence[ShapedArray], given: TypeSharding | None, params:
     """Where contracted axes are split alike, each device may keep its own sum."""
     lhs, rhs = avals
     if _unreduced(lhs) or _unreduced(rhs):
-        raise ShardingTypeError(f"lhs or rhs passed to dot_general cannot be unreduced. Got {listed(avals)}. Use reshard to make the sums first.")
+        raise ShardingTypeError(f"lhs or rhs passed to dot_general cannot be unreduced. Got {listed(avals)}. "
+                                "Use reshard to make the sums first.")
     if given is None:
         return _summed_entries(lhs, params["dimension_numbers"][0][0]) & sums_left_open.value, frozenset()
     if given.spec.reduced and not is_resolving.value:
@@ -182,9 +189,9 @@ def contracted(avals: Sequence[ShapedArray], given: TypeSharding | None, params:
         left, right = (tuple(None if x._split is None else x._split.spec.partitions[axis] for axis in axes)
                        for x, axes in ((lhs, lhs_contracting), (rhs, rhs_contracting)))
         if left != right:
-            raise ShardingTypeError("lhs and rhs contracting dims should be sharded identically when out_sharding provided to dot_general mentions "
-                                    f"unreduced_axes. Got {listed(avals)} with the contracting axes {lhs_contracting} and {rhs_contracting}, which are split as "
-                                    f"{left} and {right}. Use reshard on one of them.")
+            raise ShardingTypeError("lhs and rhs contracting dims should be sharded identically when out_sharding provided to dot_general "
+                                    f"mentions unreduced_axes. Got {listed(avals)} with the contracting axes {lhs_contracting} and "
+                                    f"{rhs_contracting}, which are split as {left} and {right}. Use reshard on one of them.")
         if given.spec.unreduced != frozenset(name for entry in left for name in names_of(entry)):
             raise ShardingTypeError("out_sharding's unreduced axes should be equal to the contracting specs. Got unreduced "
                                     f"axes={set(given.spec.unreduced)!r} and contracting spec={left}. Name the axes that are summed over.")

@@ -32,5 +32,6 @@ def _select_and_scatter(out: ShapedArray, operand: ShapedArray, source: ShapedAr
 
 @sharding_rules(op.select_and_gather_add_p)
 def _select_and_gather_add(out: ShapedArray, tangents: ShapedArray, operand: ShapedArray, **_params: Any) -> tuple:
-    joined((tangents, operand), operand.shape, lambda: f"select_and_gather_add: operands must have the same shardings, got {listed((tangents, operand))}")
+    joined((tangents, operand), operand.shape,
+           lambda: f"select_and_gather_add: operands must have the same shardings, got {listed((tangents, operand))}")
     return of_parts("select_and_gather_add", operand, out.shape, "windows")

@@ -67,13 +67,15 @@ def _as_assumption(d: DimSize) -> tuple[SymbolicDim, ...]:
     return (d,) if type(d) is SymbolicDim else ()
 
 
-def _case(d: SymbolicDim, extreme: Operation, chosen: DimSize, scope: SymbolicScope, assumed: tuple[SymbolicDim, ...], splits: int) -> Interval | None:
+def _case(d: SymbolicDim, extreme: Operation, chosen: DimSize, scope: SymbolicScope, assumed: tuple[SymbolicDim, ...],
+          splits: int) -> Interval | None:
     """The bounds where `extreme` is one of its operands; None if that contradicts what is known."""
     total: DimSize = 0
     for product, count in d.terms:
         value: DimSize = count
         for factor, power in product:
-            value = value * (chosen if hash(factor) == hash(extreme) and factor == extreme else SymbolicDim(((((factor, power),), 1),), scope))
+            value = value * (chosen if hash(factor) == hash(extreme) and factor == extreme
+                             else SymbolicDim(((((factor, power),), 1),), scope))
         total = total + value
     try:
         return bounds(total, scope, assumed, splits)
@@ -135,7 +137,8 @@ def _factor_interval(factor: str | Operation, scope: SymbolicScope) -> Interval:
 
 def _floor_quotient(a: float, b: float) -> float:
     if abs(b) == _INFINITE:
-        return 0 if a == 0 or abs(a) != _INFINITE and (a > 0) == (b > 0) else -1 if abs(a) != _INFINITE else _INFINITE * (1 if (a > 0) == (b > 0) else -1)
+        return (0 if a == 0 or abs(a) != _INFINITE and (a > 0) == (b > 0) else -1 if abs(a) != _INFINITE
+                else _INFINITE * (1 if (a > 0) == (b > 0) else -1))
     return a * (1 if b > 0 else -1) if abs(a) == _INFINITE else a // b
 
 
@@ -266,7 +269,8 @@ def _largest(c: list, a: list[list], b: list) -> Fraction | float | None:
     return _climb(table, limits, goal, value, basis, outside)
 
 
-def _climb(table: list[list[Fraction]], limits: list[Fraction], goal: list[Fraction], value: Any, basis: list[int], outside: list[int]) -> Any:
+def _climb(table: list[list[Fraction]], limits: list[Fraction], goal: list[Fraction], value: Any, basis: list[int],
+           outside: list[int]) -> Any:
     """Steps of the simplex method; of several ways the one of the lowest number (Bland's rule), so that it ends."""
     while True:
         gains = [j for j, gain in enumerate(goal) if gain > 0]
@@ -279,7 +283,8 @@ def _climb(table: list[list[Fraction]], limits: list[Fraction], goal: list[Fract
         value = _pivot(table, limits, goal, value, basis, outside, min(ratios)[2], column)
 
 
-def _pivot(table: list[list[Fraction]], limits: list[Fraction], goal: list[Fraction], value: Any, basis: list[int], outside: list[int], row: int, column: int) -> Fraction:
+def _pivot(table: list[list[Fraction]], limits: list[Fraction], goal: list[Fraction], value: Any, basis: list[int], outside: list[int],
+           row: int, column: int) -> Fraction:
     """Takes a variable into the basis for another; returns the goal's new value."""
     pivot = table[row][column]
     line = [x / pivot for x in table[row]]

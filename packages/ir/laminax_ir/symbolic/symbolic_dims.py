@@ -213,8 +213,8 @@ class SymbolicDim:
         return dim_as_value(self)
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError(f"the symbolic dimension '{self}' cannot be pickled: its variables belong to a scope of this process. Serialize what "
-                        "is exported for it, or pickle its text.")
+        raise TypeError(f"the symbolic dimension '{self}' cannot be pickled: its variables belong to a scope of this process. "
+                        "Serialize what is exported for it, or pickle its text.")
 
     def __copy__(self) -> SymbolicDim:
         return self

@@ -111,7 +111,8 @@ class _Parser:
             self._check_like(self.like, before, axis + 1)
             return self._size_of_like(self.like, axis)
         found = self.sum()
-        if self.like is not None and axis < len(self.like) and (known := self.like[axis]) is not None and type(found) is int and found != known:
+        if (self.like is not None and axis < len(self.like) and (known := self.like[axis]) is not None
+                and type(found) is int and found != known):
             raise self.error(f"different size {found} for axis {axis}, whose size in 'like' is {known}")
         return found
 

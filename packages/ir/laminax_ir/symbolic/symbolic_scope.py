@@ -73,8 +73,8 @@ class SymbolicScope:
           ValueError: if not.
         """
         if other is not self:
-            raise ValueError(f"Invalid mixing of symbolic scopes {when}.\nExpected {expected}scope {self}\nand found for '{what}'{place} scope "
-                             f"{other}\nMake all shapes with symbolic_shape(..., scope=scope), or symbolic_args_specs.")
+            raise ValueError(f"Invalid mixing of symbolic scopes {when}.\nExpected {expected}scope {self}\nand found for '{what}'{place} "
+                             f"scope {other}\nMake all shapes with symbolic_shape(..., scope=scope), or symbolic_args_specs.")
 
     def describe_constraints(self) -> str:
         """The constraints as an end of messages."""

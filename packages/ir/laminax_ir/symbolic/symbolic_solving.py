@@ -70,7 +70,8 @@ class ShapeSpecification:
             missing = {name for _, dim in unsolved for name in dim.variables()} - known
             listed = ", ".join(f"'{dim}' for dimension size {self.place(axis)}" for axis, dim in unsolved)
             raise ValueError(f"Cannot solve for values of dimension variables {missing}. We can only solve linear uni-variate constraints. "
-                             f"{self.describe()}Unprocessed specifications: {listed}. Give an axis of some argument the size of each variable.")
+                             f"{self.describe()}Unprocessed specifications: {listed}. Give an axis of some argument the size of each "
+                             "variable.")
 
     @cached_property
     def scope(self) -> SymbolicScope | None:
@@ -94,8 +95,8 @@ class ShapeSpecification:
         fixed = [axis for axis in self.checks if type(axis.dim) is int]
         for axis in fixed:
             if not _holds(lambda axis=axis: shapes[axis.argument][axis.axis] == axis.dim):
-                raise ValueError(f"Shape mismatch for {self.place(axis)} (expected same constant): it is {shapes[axis.argument][axis.axis]}, and "
-                                 f"was specified as {axis.dim}")
+                raise ValueError(f"Shape mismatch for {self.place(axis)} (expected same constant): it is "
+                                 f"{shapes[axis.argument][axis.axis]}, and was specified as {axis.dim}")
         for step in self.steps:
             size = shapes[step.source.argument][step.source.axis]
             rest = size - evaluated(step.rest, values)
@@ -114,7 +115,8 @@ class ShapeSpecification:
         scope = self.scope
         for constraint in () if scope is None else scope.constraints:
             if constraint.variables() <= set(values) and not _holds(lambda constraint=constraint: evaluated(constraint, values) >= 0):
-                raise self._error(f"Input shapes do not fulfil the constraint '{constraint}' >= 0, of{constraint.scope.describe_constraints()}\n", found,
+                raise self._error(f"Input shapes do not fulfil the constraint '{constraint}' >= 0, "
+                                  f"of{constraint.scope.describe_constraints()}\n", found,
                                   shapes)
         return values
 

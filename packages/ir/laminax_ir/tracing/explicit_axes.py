@@ -24,7 +24,8 @@ is_resolving = define_ambient(
 
 sums_left_open = define_ambient(
     "sums_left_open", frozenset(),
-    "Along which mesh axes sums in products are left open while it is resolved how results are split: where the result is asked for as their terms.",
+    "Along which mesh axes sums in products are left open while it is resolved how results are split: "
+    "where the result is asked for as their terms.",
     normal=frozenset)
 
 
@@ -59,22 +60,24 @@ def out_sharding(name: str, sharding: Any, ndim: int) -> TypeSharding | None:
     if isinstance(sharding, PartitionSpec):
         mesh, spec = context_mesh(), sharding
         if mesh is None:
-            raise ValueError(f"{name}: Using PartitionSpec when you are not under a mesh context is not allowed, since it refers to the axes of the mesh that "
-                             f"is set; got {sharding}. Please set a mesh via `jax.set_mesh` if a PartitionSpec is passed to {name}, or give a NamedSharding.")
+            raise ValueError(f"{name}: Using PartitionSpec when you are not under a mesh context is not allowed, "
+                             f"since it refers to the axes of the mesh that is set; got {sharding}. Please set a mesh via `jax.set_mesh` "
+                             f"if a PartitionSpec is passed to {name}, or give a NamedSharding.")
     else:
         mesh, spec = getattr(sharding, "mesh", None), getattr(sharding, "spec", None)
         if mesh is None or not isinstance(spec, PartitionSpec):
-            raise TypeError(f"{name}: out_sharding must be a PartitionSpec or a NamedSharding, got {sharding!r} of type {type(sharding).__name__}.")
+            raise TypeError(f"{name}: out_sharding must be a PartitionSpec or a NamedSharding, "
+                            f"got {sharding!r} of type {type(sharding).__name__}.")
         mesh = mesh.abstract_mesh
         if (context := context_mesh()) is not None and context != mesh:
-            raise ValueError(f"{name}: Context mesh {context} should match the mesh of sharding {mesh} passed to {name}. Give a PartitionSpec of the mesh "
-                             "that is set.")
+            raise ValueError(f"{name}: Context mesh {context} should match the mesh of sharding {mesh} passed to {name}. "
+                             "Give a PartitionSpec of the mesh that is set.")
     names = (*spec.names(), *spec.unreduced, *spec.reduced)
     if unknown := [n for n in names if n not in mesh.axis_names]:
         raise ValueError(f"{name}: the axis {unknown[0]!r} of {spec} is not an axis of the mesh {mesh}.")
     if others := [n for n in names if n not in mesh.explicit_axes]:
-        raise ValueError(f"{name}: PartitionSpec passed to {name} cannot contain axis names that are of type Auto or Manual; got {spec} with "
-                         f"{others[0]!r} for the mesh {mesh}. Use with_sharding_constraint for such axes.")
+        raise ValueError(f"{name}: PartitionSpec passed to {name} cannot contain axis names that are of type Auto or Manual; "
+                         f"got {spec} with {others[0]!r} for the mesh {mesh}. Use with_sharding_constraint for such axes.")
     if not mesh.explicit_axes:
         return None
     return type_sharding(TypeSharding(mesh, spec), (0,) * ndim, name)  # whether sizes divide is seen when they are known

@@ -30,9 +30,10 @@ def leaked_tracer_error(tracer: Tracer) -> LeakedTracerError:
     used = source.summarize(source.current(3))
     return LeakedTracerError(
         f"Encountered an unexpected tracer: {traced} was used {how}.\n  value: {tracer.aval.str_short(short_dtypes=False)}"
-        + (f", {what}" if what else "") + (f", which was created on line {where}" if where else "") + (f", and used at {used}" if used else "")
-        + "\nReturn it from the transformed function instead of saving it to an object or to global state. LAMINAX_CHECK_LEAKS=1 reports it "
-        "as soon as the function returns.")
+        + (f", {what}" if what else "") + (f", which was created on line {where}" if where else "")
+        + (f", and used at {used}" if used else "")
+        + "\nReturn it from the transformed function instead of saving it to an object or to global state. "
+          "LAMINAX_CHECK_LEAKS=1 reports it as soon as the function returns.")
 
 
 def check_for_leaks(trace: Trace) -> None:

@@ -15,7 +15,8 @@ from laminax_ir.tracing.trace import extend_axis_env
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType, NamedGrid
 
 manual_axes = define_ambient(
-    "manual_axes", (), "The axes of devices along which the function that is being traced runs, as triples of a name, a size and whether it is checked; "
+    "manual_axes", (),
+    "The axes of devices along which the function that is being traced runs, as triples of a name, a size and whether it is checked; "
     "set by pmap and shard_map.")
 
 manual_mesh = define_ambient("manual_mesh", None, "The mesh of the shard_map whose function is being traced, or None.")
@@ -23,9 +24,10 @@ manual_mesh = define_ambient("manual_mesh", None, "The mesh of the shard_map who
 
 def running_along(axes: Sequence[tuple[Hashable, int]], is_checked: bool, mesh: NamedGrid | None = None,
                   unchecked_axes: Sequence[Hashable] = ()) -> Together:
-    """While it lasts, functions are traced as programs of one of the devices along these axes, which are axes of `mesh` if that is given."""
+    """Context manager: inside, functions are traced as programs of one device along these axes (of `mesh`, if given)."""
     triples = [(name, size, is_checked and name not in unchecked_axes) for name, size in axes]
-    return Together(manual_axes((*manual_axes.value, *triples)), extend_axis_env(*axes), manual_mesh(manual_mesh.value if mesh is None else mesh))
+    return Together(manual_axes((*manual_axes.value, *triples)), extend_axis_env(*axes),
+                    manual_mesh(manual_mesh.value if mesh is None else mesh))
 
 
 def mesh_of_shard_map() -> AbstractMesh | None:

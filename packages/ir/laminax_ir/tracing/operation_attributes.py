@@ -15,7 +15,8 @@ from laminax_ir.tracing.name_stacks import Attributes, NameStack
 from laminax_ir.tracing.trace import state
 
 attributes_around = define_ambient(
-    "operation_attributes", (), "Attributes for the compiler that operations are given, as pairs of a name and a text in order; set by set_xla_metadata.")
+    "operation_attributes", (),
+    "Attributes for the compiler that operations are given, as pairs of a name and a text in order; set by set_xla_metadata.")
 in_use: set[str] = set()  # the names of attributes that there have been: while it is empty nobody need look
 
 

@@ -91,8 +91,8 @@ class Trace:
 
     def ref_error(self, ref: Any) -> Exception:
         """For a value that this trace has a part in, written to a reference that lives outside of it."""
-        return NotImplementedError(f"a value traced by {self.name or type(self).__name__} is written to a reference of type {ref.aval} that was made "
-                                   "outside of it, which is not supported. Make the reference in the traced function.")
+        return NotImplementedError(f"a value traced by {self.name or type(self).__name__} is written to a reference of type {ref.aval} "
+                                   "that was made outside of it, which is not supported. Make the reference in the traced function.")
 
     def process_custom_jvp(self, call: Any) -> Any:
         """Interprets a call with a derivative rule of its own (see `ops.calls.CustomJVPCall`)."""
@@ -171,7 +171,7 @@ eval_trace = EvalTrace()
 
 
 def set_evaluator(evaluate: Callable[[Any, Sequence[Any], dict[str, Any]], Any]) -> None:
-    """Registers the function that computes one operation on values: `evaluate(primitive, operands, params)`; a later one takes its place."""
+    """Registers the function that computes one operation on values, `evaluate(primitive, operands, params)`, in place of an earlier one."""
     eval_trace.evaluate = evaluate
 
 
@@ -315,8 +315,8 @@ def axis_size(name: Hashable) -> int:
     except KeyError:
         known = ", ".join(map(repr, state.axis_sizes)) or "none"
         raise UnboundAxisNameError(
-            f"Found an unbound axis name: {name}. The named axes here are: {known}. To fix this, call it under shard_map along that axis, or "
-            f"give vmap or pmap axis_name={name!r} around this call.") from None
+            f"Found an unbound axis name: {name}. The named axes here are: {known}. To fix this, call it under shard_map along that axis, "
+            f"or give vmap or pmap axis_name={name!r} around this call.") from None
 
 
 class name_scope(Restoring):
@@ -433,7 +433,8 @@ class Tracer:
         return self
 
     def __reduce__(self) -> NoReturn:
-        self._concretize(ConcretizationTypeError, "Abstract tracer value encountered where concrete value is expected: pickling was asked of",
+        self._concretize(ConcretizationTypeError,
+                         "Abstract tracer value encountered where concrete value is expected: pickling was asked of",
                          "Pickle the array that the transformed function returns.")
         raise TypeError(f"cannot pickle {self!r}, which belongs to a trace of this process; pickle the array that the function returns")
 

@@ -63,7 +63,8 @@ def as_int(name: str, what: str, value: Any) -> int:
             return value
         if type(error) is not TypeError:  # a traced value's, which says what to do
             raise
-        raise TypeError(f"{name}: {what} must be an integer, got {value!r} of type {type(value).__name__}, which cannot be interpreted as an integer") from None
+        raise TypeError(f"{name}: {what} must be an integer, got {value!r} of type {type(value).__name__}, "
+                        "which cannot be interpreted as an integer") from None
 
 
 def check_callable(transform: str, fun: Any) -> None:

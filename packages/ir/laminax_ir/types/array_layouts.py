@@ -43,7 +43,8 @@ class Layout:
         self.tiling = None if tiling is None else tuple(map(tuple, tiling))
         self.sub_byte_element_size_in_bits = sub_byte_element_size_in_bits
         if sorted(self.major_to_minor) != list(range(len(self.major_to_minor))):
-            raise ValueError(f"Layout: major_to_minor must have each axis once, 0 to {len(self.major_to_minor) - 1}, got {self.major_to_minor}")
+            raise ValueError(f"Layout: major_to_minor must have each axis once, 0 to {len(self.major_to_minor) - 1}, "
+                             f"got {self.major_to_minor}")
 
     def update(self, **changes: Any) -> Layout:
         """The layout that differs in the given parameters."""
@@ -52,8 +53,8 @@ class Layout:
     def check_compatible_aval(self, aval_shape: Sequence[int]) -> None:
         """Raises ValueError if arrays of this shape have another number of axes."""
         if len(self.major_to_minor) != len(aval_shape):
-            raise ValueError(f"Length of major_to_minor and the rank of the value should match. Got major_to_minor={self.major_to_minor} and "
-                             f"shape={tuple(aval_shape)}. Name each axis of the array once.")
+            raise ValueError("Length of major_to_minor and the rank of the value should match. "
+                             f"Got major_to_minor={self.major_to_minor} and shape={tuple(aval_shape)}. Name each axis of the array once.")
 
     def is_met_by(self, found: Layout) -> bool:
         """Whether arrays of the layout `found` have this one, which may leave tiles open."""
@@ -89,14 +90,15 @@ class Format:
 
     def __init__(self, layout: Layout | _Auto | None = None, sharding: Any = None) -> None:
         if not (layout is None or layout is AUTO or isinstance(layout, Layout)):
-            raise TypeError(f"Format: Invalid value received for the layout argument. Expected values are `None`, `Layout.AUTO` or an instance of `Layout`. "
-                            f"Got {layout} of type {type(layout)}.")
+            raise TypeError("Format: Invalid value received for the layout argument. Expected values are `None`, "
+                            f"`Layout.AUTO` or an instance of `Layout`. Got {layout} of type {type(layout)}.")
         if not (sharding is None or hasattr(sharding, "is_fully_replicated")):
-            raise TypeError(f"Format: Invalid value received for the sharding argument. Expected values are `None` or an instance of `jax.Sharding`. "
-                            f"Got {sharding} of type {type(sharding)}.")
+            raise TypeError("Format: Invalid value received for the sharding argument. Expected values are `None` or an instance of "
+                            f"`jax.Sharding`. Got {sharding} of type {type(sharding)}.")
         if isinstance(layout, Layout) and sharding is None:
-            raise ValueError(f"Format: Sharding has to be concrete when layout is of type {type(layout)}. Please pass a `jax.sharding.NamedSharding` or "
-                             f"`jax.sharding.SingleDeviceSharding` to the sharding argument. Got sharding {sharding}.")
+            raise ValueError(f"Format: Sharding has to be concrete when layout is of type {type(layout)}. "
+                             "Please pass a `jax.sharding.NamedSharding` or `jax.sharding.SingleDeviceSharding` to the sharding argument. "
+                             f"Got sharding {sharding}.")
         self.layout = layout
         self.sharding = sharding
 
@@ -110,5 +112,5 @@ class Format:
         return f"Format(layout={self.layout}, sharding={self.sharding})"
 
 
-# What layouts have been asked for: "layouts", once a program has been. Empty, it says that all arrays lie in their platform's default layouts.
+# Holds "layouts" once a program has asked for layouts. While it is empty, all arrays lie in their platform's default layouts.
 in_use: set[str] = set()

@@ -34,7 +34,7 @@ class ManualAxisType:
 
     Args:
       varying: the mesh axes along which devices may have different values.
-      unreduced: the mesh axes along which each device has one term of a sum that is the value; along manual axes no value of laminax has any.
+      unreduced: the mesh axes along which each device has one term of a sum that is the value; always empty along manual axes.
       reduced: the mesh axes along which the cotangent is such a sum; likewise.
 
     Raises:
@@ -53,7 +53,8 @@ class ManualAxisType:
             object.__setattr__(self, name, frozenset(value))
         for name in ("unreduced", "reduced"):
             if common := self.varying & getattr(self, name):
-                raise ValueError(f"ManualAxisType: a value cannot vary along an axis that is in {name}; got {sorted(common, key=str)} in both")
+                raise ValueError(f"ManualAxisType: a value cannot vary along an axis that is in {name}; "
+                                 f"got {sorted(common, key=str)} in both")
 
 
 class ShapedArray:
@@ -160,7 +161,7 @@ class ShapedArray:
     at_least_vspace = to_tangent_aval  # its older name
 
     def to_ct_aval(self) -> ShapedArray:
-        """The aval of this array's cotangents: that of its tangents, with sums over explicit mesh axes made where these are not, and not where they are."""
+        """The aval of this array's cotangents: that of its tangents, with `unreduced` and `reduced` mesh axes exchanged."""
         if self._split is None or not self._split.has_sums:
             return self.to_tangent_aval()
         return split_aval(self.to_tangent_aval(), self._split.of_cotangents())
@@ -245,7 +246,7 @@ _interned_variants: dict[tuple, weakref.ref] = {}
 
 
 def split_aval(aval: ShapedArray, sharding: Any) -> ShapedArray:
-    """The aval with a sharding over explicit mesh axes (anything with `mesh` and `spec`); without one for None, or if there are no such axes."""
+    """The aval with a sharding (anything with `mesh` and `spec`) over explicit mesh axes; without one for None or a mesh without these."""
     whole = aval if aval._whole is None else aval._whole
     return _variant(whole, None if sharding is None else type_sharding(sharding, whole.shape), aval.memory_space)
 
@@ -284,7 +285,8 @@ def _variant(whole: ShapedArray, split: TypeSharding | None, space: MemorySpace)
     put(aval, "memory_space", space)
     put(aval, "_split", split)
     put(aval, "_whole", whole)
-    _interned_variants[key] = weakref.ref(aval, lambda dead: _interned_variants.pop(key, None) if _interned_variants.get(key) is dead else None)
+    _interned_variants[key] = weakref.ref(
+        aval, lambda dead: _interned_variants.pop(key, None) if _interned_variants.get(key) is dead else None)
     return aval
 
 
@@ -294,7 +296,8 @@ def _update_variant(aval: ShapedArray, whole: ShapedArray, changes: dict[str, An
     whole = whole.update(**changes)
     if isinstance(sharding, TypeSharding) and sharding is aval._split and whole.shape != aval.shape:
         entries = zip(sharding.spec.partitions, whole.shape) if whole.ndim == aval.ndim else [(None, 1)] * whole.ndim
-        sharding = sharding.with_entries([None if entry is None or size % parts_of(entry, sharding.mesh) else entry for entry, size in entries])
+        sharding = sharding.with_entries([None if entry is None or size % parts_of(entry, sharding.mesh) else entry
+                                          for entry, size in entries])
     return aval_in(split_aval(whole, sharding), space)
 
 
@@ -345,8 +348,8 @@ class ShapeDtypeStruct:
         self.dtype = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
         if isinstance(sharding, Format):
             if sharding.layout is AUTO:
-                raise TypeError(f"ShapeDtypeStruct: `Layout.AUTO` cannot be used in place of a device-local layout in a `ShapeDtypeStruct`. Got {sharding}. "
-                                "Give it to jit's in_shardings.")
+                raise TypeError("ShapeDtypeStruct: `Layout.AUTO` cannot be used in place of a device-local layout in a "
+                                f"`ShapeDtypeStruct`. Got {sharding}. Give it to jit's in_shardings.")
             self._layout, self.sharding = sharding.layout, sharding.sharding
         else:
             self._layout, self.sharding = None, sharding

@@ -56,8 +56,8 @@ class PartitionSpec:
         try:
             put(self, "_hash", hash((self.partitions, self.unreduced, self.reduced)))
         except TypeError as error:
-            raise TypeError(f"PartitionSpec: an entry must be None, the name of a mesh axis, or a tuple of names, which are hashable; got {partitions!r} "
-                            f"({error})") from None
+            raise TypeError("PartitionSpec: an entry must be None, the name of a mesh axis, or a tuple of names, which are hashable; "
+                            f"got {partitions!r} ({error})") from None
         if self.unreduced or self.reduced:
             self._check_sets()
 

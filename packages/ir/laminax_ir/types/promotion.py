@@ -180,8 +180,8 @@ def _promote_pair(dtype1: Any, weak1: bool, dtype2: Any, weak2: bool) -> tuple[A
 def float0_error(where: str, operand_dtypes: Sequence[Any]) -> DTypeError:
     """The error for an operation on derivatives of integers, beside other operands."""
     names = ", ".join("float0" if dtype == float0 else str(dtype) for dtype in operand_dtypes)
-    return DTypeError(f"{where}float0s do not support any operations by design: they stand for derivatives that do not exist. Got operands of "
-                      f"the dtypes {names}. Leave out the derivative of the integer or boolean argument.")
+    return DTypeError(f"{where}float0s do not support any operations by design: they stand for derivatives that do not exist. "
+                      f"Got operands of the dtypes {names}. Leave out the derivative of the integer or boolean argument.")
 
 
 def _promote_without_lattice(dtype1: KeyDType | np.dtype, dtype2: KeyDType | np.dtype) -> KeyDType | np.dtype:

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from laminax_ir.types.abstract_meshes import AbstractMesh, in_use
 from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec
 
-__all__ = ["TypeSharding", "as_sharding", "axis_text", "in_use", "names_of", "parts_of", "repeated_name", "sharding_of_type", "sums_text", "type_sharding"]
+__all__ = ["TypeSharding", "as_sharding", "axis_text", "in_use", "names_of", "parts_of", "repeated_name", "sharding_of_type", "sums_text",
+           "type_sharding"]
 
 class TypeSharding(NamedTuple):
     """The sharding in a type: the mesh, and a spec of explicit axes with as many entries as the array has axes.
@@ -66,15 +67,18 @@ def type_sharding(sharding: Any, shape: Sequence[int], name: str = "ShapedArray"
     if mesh is None or spec is None or not mesh.explicit_axes:
         return None
     if len(spec) > len(shape) and any(spec.partitions[len(shape):]):
-        raise ValueError(f"{name}: the spec {spec} has {len(spec)} entries, and the array of shape {tuple(shape)} has {len(shape)} axes. Shorten the spec.")
+        raise ValueError(f"{name}: the spec {spec} has {len(spec)} entries, and the array of shape {tuple(shape)} has {len(shape)} axes. "
+                         "Shorten the spec.")
     explicit = set(mesh.explicit_axes)
     entries = [_of_axes(entry, explicit) for entry in spec.partitions][:len(shape)]
     for axis, (entry, size) in enumerate(zip(entries, shape)):
         if entry is not None and size % (parts := parts_of(entry, mesh)):
-            raise ValueError(f"{name}: the spec {spec} implies that array axis {axis} is partitioned {parts} times, which does not evenly divide the dimension "
-                             f"size {size}. Got shape {tuple(shape)} and mesh {dict(mesh.shape)}. Split another axis, or pad this one.")
-    return TypeSharding(mesh.abstract_mesh, PartitionSpec(*entries, *[None] * (len(shape) - len(entries)), unreduced=spec.unreduced & explicit,
-                                                          reduced=spec.reduced & explicit))
+            raise ValueError(f"{name}: the spec {spec} implies that array axis {axis} is partitioned {parts} times, "
+                             f"which does not evenly divide the dimension size {size}. Got shape {tuple(shape)} and mesh "
+                             f"{dict(mesh.shape)}. Split another axis, or pad this one.")
+    return TypeSharding(mesh.abstract_mesh,
+                        PartitionSpec(*entries, *[None] * (len(shape) - len(entries)), unreduced=spec.unreduced & explicit,
+                                      reduced=spec.reduced & explicit))
 
 
 def _of_axes(entry: Any, names: set) -> Any:

@@ -46,7 +46,8 @@ class ProgramTable:
 
     def describe(self, eqn: JaxprEqn) -> tuple:
         """The same for equations that do the same to whatever variables they read."""
-        return eqn.primitive, tuple([_literal(v) if type(v) is Literal else None for v in eqn.invars]), self._params(eqn), eqn.effects, _attributes(eqn)
+        return (eqn.primitive, tuple([_literal(v) if type(v) is Literal else None for v in eqn.invars]), self._params(eqn), eqn.effects,
+                _attributes(eqn))
 
     def _find_equal(self, program: ClosedJaxpr | Jaxpr) -> Any:
         jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program

@@ -1,7 +1,8 @@
 """Callbacks: custom calls that XLA answers by calling Python.
 
 jaxlib's handler finds the function by its index in the list that is given to the compiler beside the text, and hands it NumPy
-arrays that it takes back afterwards. Of a program that the compiler splits over several devices the first one calls, with whole values. An ordered callback takes a token and returns one; see `context.current_token`.
+arrays that it takes back afterwards. Of a program that the compiler splits over several devices the first one calls, with whole values. An
+ordered callback takes a token and returns one; see `context.current_token`.
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ def _io_callback(ctx: FunctionWriter, *operands: Value, callback: FlatCallback, 
 def _debug_callback(ctx: FunctionWriter, *operands: Value, callback: FlatCallback, effect: DebugEffect | OrderedDebugEffect,
                     **params: Any) -> list[Value]:
     if rest := left_to_compiler(ctx.module):
-        return ctx.run(_from_one_device(ctx.module.manual_mesh, rest, [x.aval for x in operands], {"callback": callback, "effect": effect, **params}),
+        return ctx.run(_from_one_device(ctx.module.manual_mesh, rest, [x.aval for x in operands],
+                                        {"callback": callback, "effect": effect, **params}),
                        operands)
 
     def function(*args: Any) -> tuple[()]:
@@ -112,4 +114,6 @@ def _from_one_device(mesh: Any, axes: tuple, avals: Sequence[ShapedArray], param
     avals = [aval.update(named_shape={}) for aval in avals]
     with running_along([(name, mesh.shape[name]) for name in axes], is_checked=False):
         closed = stage(per_device, avals)
-    return stage(lambda *args: bind_shard_map(closed, *args, mesh=mesh, in_specs=[PartitionSpec()] * len(args), out_specs=[], manual_axes=axes), avals)
+    return stage(
+        lambda *args: bind_shard_map(closed, *args, mesh=mesh, in_specs=[PartitionSpec()] * len(args), out_specs=[], manual_axes=axes),
+        avals)

@@ -16,5 +16,5 @@ if TYPE_CHECKING:
 def _check(ctx: FunctionWriter, *_operands: Value, site: Site, debug: bool) -> list[Any]:
     if debug:
         return []
-    raise ValueError(f"Cannot abstractly evaluate a checkify.check which was not functionalized: {site.message!r} in {ctx.module.name}. Wrap "
-                     "the function in checkify.checkify inside of jit, scan and so on.")
+    raise ValueError(f"Cannot abstractly evaluate a checkify.check which was not functionalized: {site.message!r} in {ctx.module.name}. "
+                     "Wrap the function in checkify.checkify inside of jit, scan and so on.")

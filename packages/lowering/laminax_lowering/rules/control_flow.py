@@ -107,7 +107,8 @@ def _emit_while(ctx: FunctionWriter, carry: Sequence[Value], condition: Callable
         return results
     avals = [v.aval for v in carry]
     kept = [terms_kept(ctx, v) for v in carry]
-    regions = [ctx.region(avals, condition), ctx.region(avals, lambda *state: [terms_kept(ctx, v) for v in body(*[terms_kept(ctx, v) for v in state])])]
+    regions = [ctx.region(avals, condition),
+               ctx.region(avals, lambda *state: [terms_kept(ctx, v) for v in body(*[terms_kept(ctx, v) for v in state])])]
     return [terms_kept(ctx, v) for v in _listed(ctx.emit("stablehlo.while", kept, regions=regions, results=avals))]
 
 

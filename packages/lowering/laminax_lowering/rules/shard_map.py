@@ -46,7 +46,8 @@ def _lower_shard_map(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, 
         body = ctx.region([*parts, *(v.aval for v in jaxpr.jaxpr.invars)], write, terminator="sdy.return", isolated=True)
     is_open = bool(left_to_compiler(module, mesh, manual_axes))  # over the other axes the compiler may split the parts
     result = ctx.emit("sdy.manual_computation", [*positions, *operands], regions=[body], attributes={
-        "in_shardings": _per_value([*_shardings(module, mesh, position_specs, positions), *_shardings(module, mesh, in_specs, operands, is_open)]),
+        "in_shardings": _per_value([*_shardings(module, mesh, position_specs, positions),
+                                    *_shardings(module, mesh, in_specs, operands, is_open)]),
         "out_shardings": _per_value(_shardings(module, mesh, out_specs, ctx.avals_out, is_open)),
         "manual_axes": f"#sdy<manual_axes{{{', '.join(string_text(str(name)) for name in manual_axes)}}}>"})
     return [result] if len(ctx.avals_out) == 1 else result
@@ -56,7 +57,7 @@ _POSITION = ShapedArray((), np.int32)
 
 
 def left_to_compiler(module: ModuleContext, mesh: AbstractMesh | None = None, manual_axes: tuple = ()) -> tuple:
-    """The axes of the mesh over which the compiler splits what is in a program per device along the given axes; of the one being written."""
+    """The mesh axes left to the compiler in a program per device along `manual_axes`; by default, in the one that is being written."""
     mesh = module.manual_mesh if mesh is None else mesh
     return () if mesh is None else tuple(name for name in mesh.axis_names if name not in module.manual_axes and name not in manual_axes)
 

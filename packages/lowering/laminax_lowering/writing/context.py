@@ -146,12 +146,13 @@ class FunctionWriter:
 
     def size_value(self, dim: DimSize) -> Value:
         """The value of a size that is an expression in variables, i64[]; the writer of dynamic shapes has it."""
-        raise NotImplementedError(f"{self.eqn.primitive}: the size {dim} is an expression, in a program that was lowered for sizes that are numbers")
+        raise NotImplementedError(f"{self.eqn.primitive}: the size {dim} is an expression, in a program that was lowered for sizes that "
+                                  "are numbers")
 
     def shape_value(self, shape: Sequence[DimSize]) -> Value:
         """The values of several sizes as one array, i64[n]; as `size_value`."""
-        raise NotImplementedError(f"{self.eqn.primitive}: the shape {tuple(shape)} has expressions, in a program that was lowered for sizes that are "
-                                  "numbers")
+        raise NotImplementedError(f"{self.eqn.primitive}: the shape {tuple(shape)} has expressions, "
+                                  "in a program that was lowered for sizes that are numbers")
 
     def constant(self, value: Any, dtype: Any = None, shape: Sequence[DimSize] = ()) -> Value:
         """A constant: a scalar repeated over `shape`, or a NumPy array. One operation per distinct constant."""

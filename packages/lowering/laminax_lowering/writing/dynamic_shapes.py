@@ -44,7 +44,8 @@ class DynamicWriter(FunctionWriter):
 
     def leading_parameters(self) -> list[str]:
         return [*super().leading_parameters(),
-                *(f"{value.name}: {type_text(_SIZE)} {{jax.global_constant = {string_text(name)}}}" for name, value in (self.dims or {}).items())]
+                *(f"{value.name}: {type_text(_SIZE)} {{jax.global_constant = {string_text(name)}}}"
+                  for name, value in (self.dims or {}).items())]
 
     def leading_arguments(self) -> list[Value] | None:
         outer = super().leading_arguments()
@@ -72,8 +73,8 @@ class DynamicWriter(FunctionWriter):
         if type(dim) is not SymbolicDim:
             return self.constant(int(dim), np.int64)
         if self.dims is None:
-            raise NotImplementedError(f"{self.eqn.primitive}: the symbolic dimension '{dim}' is not known in computations of reductions and in "
-                                      "programs per device (shard_map). Export for sizes that are numbers.")
+            raise NotImplementedError(f"{self.eqn.primitive}: the symbolic dimension '{dim}' is not known in computations of reductions "
+                                      "and in programs per device (shard_map). Export for sizes that are numbers.")
         return dim.evaluate({name: _Number(self, value) for name, value in self.dims.items()}, _apply).value
 
     def shape_value(self, shape: Sequence[DimSize]) -> Value:
@@ -84,7 +85,8 @@ class DynamicWriter(FunctionWriter):
         parts = [super(DynamicWriter, self).emit("stablehlo.reshape", [self.size_value(size)], results=[one]) for size in shape]
         if len(parts) == 1:
             return parts[0]
-        return super().emit("stablehlo.concatenate", parts, attributes={"dimension": "0 : i64"}, results=[ShapedArray((len(parts),), np.int64)])
+        return super().emit("stablehlo.concatenate", parts, attributes={"dimension": "0 : i64"},
+                            results=[ShapedArray((len(parts),), np.int64)])
 
     # Operations
 
@@ -102,7 +104,8 @@ class DynamicWriter(FunctionWriter):
             return form(self, operands, given, avals[0])
         if op not in _INFERRED or any(isinstance(text, SymbolicArray) for text in given.values()):
             raise NotImplementedError(f"{self.eqn.primitive}: {op} with symbolic dimensions is not supported, for "
-                                      f"{', '.join(aval.str_short() for aval in avals)}. Export for sizes that are numbers where it is used.")
+                                      f"{', '.join(aval.str_short() for aval in avals)}. Export for sizes that are numbers where it is "
+                                      "used.")
         return super().emit(op, operands, attributes=attributes, regions=regions, results=avals)
 
     def emit_dynamic(self, op: str, operands: Sequence[Value], attributes: Mapping[str, str], result: ShapedArray) -> Value:
@@ -126,8 +129,9 @@ class DynamicWriter(FunctionWriter):
         else:
             rank = len(_numbers(attributes[names[0]]))
             pairs = super().emit("stablehlo.constant", [], attributes={"value": padding}, results=[ShapedArray((rank, 2), np.int64)])
-        return super().emit("stablehlo.custom_call", [*operands, *(self.shape_value(_numbers(attributes[n])) for n in names), pairs], attributes={
-            "call_target_name": '"stablehlo.dynamic_reduce_window"', "called_computations": f"[@{name}]", "api_version": "1 : i32"}, results=results)
+        return super().emit("stablehlo.custom_call", [*operands, *(self.shape_value(_numbers(attributes[n])) for n in names), pairs],
+                            attributes={"call_target_name": '"stablehlo.dynamic_reduce_window"',
+                                        "called_computations": f"[@{name}]", "api_version": "1 : i32"}, results=results)
 
     def constant(self, value: Any, dtype: Any = None, shape: Sequence[DimSize] = ()) -> Value:
         if not any(type(size) is SymbolicDim for size in shape):
@@ -143,7 +147,8 @@ class DynamicWriter(FunctionWriter):
         physical = physical_aval(aval).ndim - aval.ndim if dtypes.is_extended(aval.dtype) else 0
         axes = [*range(len(shape) - aval.ndim, len(shape)), *range(len(shape), len(shape) + physical)]
         text = f"array<i64: {', '.join(map(str, axes))}>" if axes else "array<i64>"
-        return self.emit("stablehlo.broadcast_in_dim", [value], attributes={"broadcast_dimensions": text}, results=[aval.update(shape=shape)])
+        return self.emit("stablehlo.broadcast_in_dim", [value], attributes={"broadcast_dimensions": text},
+                         results=[aval.update(shape=shape)])
 
     # The module's entry
 
@@ -177,7 +182,8 @@ class DynamicWriter(FunctionWriter):
             rest = size_of(step.source) - _number(self, step.rest)
             if step.factor != 1:
                 remainder = _apply("mod", rest, step.factor)
-                self._assert(remainder.compared("EQ", 0), "Division had remainder {0} when computing the value of '" f"{step.variable}'.{ending}",
+                self._assert(remainder.compared("EQ", 0),
+                             f"Division had remainder {{0}} when computing the value of '{step.variable}'.{ending}",
                              [remainder.value, *shown], 1)
                 rest = _apply("floordiv", rest, step.factor)
             dims[step.variable] = rest.value
@@ -188,7 +194,8 @@ class DynamicWriter(FunctionWriter):
         for axis in specification.checks:
             if type(axis.dim) is SymbolicDim:
                 size, expected = size_of(axis), _number(self, axis.dim)
-                self._assert(size.compared("EQ", expected), "Found inconsistency between dimension size " f"{specification.place(axis)} (= {{0}}) and "
+                self._assert(size.compared("EQ", expected),
+                             f"Found inconsistency between dimension size {specification.place(axis)} (= {{0}}) and "
                              f"the specification '{axis.dim}' (= {{1}}).{ending}", [size.value, expected.value, *shown], 2)
 
     def _assert(self, condition: Value, message: str, shown: Sequence[Value], first: int) -> None:
@@ -209,7 +216,8 @@ def write_dynamic(module: ModuleContext, closed: ClosedJaxpr, name: str, specifi
       NotImplementedError: if it has constants that are arrays.
     """
     if closed.jaxpr.constvars:
-        raise NotImplementedError(f"lower({name}): programs with symbolic dimensions take no arrays besides their arguments; use inline_consts")
+        raise NotImplementedError(f"lower({name}): programs with symbolic dimensions take no arrays besides their arguments; "
+                                  "use inline_consts")
     module.dimension_variables = tuple(specification.variables)
     module.has_dynamic_shapes = True
     writer = DynamicWriter(module, module.platforms)
@@ -223,7 +231,8 @@ def write_dynamic(module: ModuleContext, closed: ClosedJaxpr, name: str, specifi
 
 def retyped(ctx: FunctionWriter, x: Value, aval: ShapedArray) -> Value:
     """A value under a type that says more, or less, of its shape."""
-    return Value(x.name, aval) if type_text(x.aval) == type_text(aval) else FunctionWriter.emit(ctx, "stablehlo.convert", [x], results=[aval])
+    return (Value(x.name, aval) if type_text(x.aval) == type_text(aval)
+            else FunctionWriter.emit(ctx, "stablehlo.convert", [x], results=[aval]))
 
 
 # Sizes as numbers that are written
@@ -323,7 +332,8 @@ def _dynamic_slice(ctx: DynamicWriter, operands: Sequence[Value], attributes: An
     (x, *starts), sizes = operands, _numbers(attributes["slice_sizes"])
     firsts, one, vector = [], ShapedArray((1,), np.int64), ShapedArray((len(sizes),), np.int64)
     for start, size, whole in zip(starts, sizes, _sizes(x.aval)):
-        first = _Number(ctx, start if start.aval.dtype == _SIZE.dtype else FunctionWriter.emit(ctx, "stablehlo.convert", [start], results=[_SIZE]))
+        first = _Number(ctx, start if start.aval.dtype == _SIZE.dtype
+                        else FunctionWriter.emit(ctx, "stablehlo.convert", [start], results=[_SIZE]))
         first = _apply("max", _apply("min", first, _number(ctx, whole) - _number(ctx, size)), 0)
         firsts.append(FunctionWriter.emit(ctx, "stablehlo.reshape", [first.value], results=[one]))
     first = FunctionWriter.emit(ctx, "stablehlo.concatenate", firsts, attributes={"dimension": "0 : i64"}, results=[vector])
@@ -350,4 +360,4 @@ _INFERRED = frozenset(f"stablehlo.{name}" for name in """
     round_nearest_afz round_nearest_even rsqrt scatter select shift_left shift_right_arithmetic shift_right_logical sign sine sort sqrt fft select_and_scatter
     subtract tan tanh transpose while xor cholesky triangular_solve""".split()) | frozenset(f"chlo.{name}" for name in """
     acos acosh asin asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf lgamma next_after polygamma sinh square tan
-    top_k zeta""".split())
+    top_k zeta""".split())  # noqa: E501

@@ -48,7 +48,7 @@ def constrain(ctx: Any, x: Value, aval: ShapedArray) -> Value:
 
 
 def terms_kept(ctx: Any, x: Value) -> Value:
-    """The value; constrained to be the terms of a sum over mesh axes if its type says so, so that the compiler does not make the sum here."""
+    """The value; if its type is unreduced, constrained to stay the terms of a sum, so that the compiler does not make the sum here."""
     split = getattr(x.aval, "_split", None)
     return x if split is None or not split.spec.unreduced else constrain(ctx, x, x.aval)
 
@@ -61,7 +61,8 @@ def _split_as(ctx: Any, x: Value, aval: ShapedArray) -> Value:
         return x
     if x.aval.ndim:
         return constrain(ctx, x, x.aval.update(sharding=_split_beside(x.aval._split, aval._split)))
-    return constrain(ctx, ctx.broadcast_to(x, aval.shape), x.aval.update(shape=aval.shape, sharding=_split_beside(x.aval._split, aval._split)))
+    return constrain(ctx, ctx.broadcast_to(x, aval.shape),
+                     x.aval.update(shape=aval.shape, sharding=_split_beside(x.aval._split, aval._split)))
 
 
 def _split_beside(split: TypeSharding | None, result: TypeSharding) -> TypeSharding:

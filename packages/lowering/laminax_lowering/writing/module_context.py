@@ -119,7 +119,8 @@ class ModuleContext:
         """The module, when all of it is written."""
         self._places.clear()  # they refer to the module: without them it is freed at once, not by the cyclic collector
         listed = ", ".join(f"{key} = {value}" for key, value in attributes.items())
-        return "\n".join([f"module @{self.name} attributes {{{listed}}} {{", *self.meshes.lines(), *self.functions, "}", *self.locations, ""])
+        return "\n".join([f"module @{self.name} attributes {{{listed}}} {{", *self.meshes.lines(), *self.functions, "}", *self.locations,
+                          ""])
 
 
 class _Locations(dict):

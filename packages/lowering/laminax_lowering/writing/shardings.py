@@ -61,9 +61,10 @@ def sharding_text(meshes: MeshTable, sharding: Any, aval: ShapedArray) -> str:
 
 def sharding_on_mesh(meshes: MeshTable, mesh: Any, spec: PartitionSpec, aval: ShapedArray, *, is_open: bool = False,
                      replicated: Collection[Any] = ()) -> str:
-    """`sharding_text` of a mesh and a spec; an open one leaves it to the compiler to split the axes further, but not over the `replicated` mesh axes."""
+    """`sharding_text` of a mesh and a spec; if open, the compiler may split the axes further, but not over the `replicated` mesh axes."""
     ndim = physical_aval(aval).ndim  # keys are stored with one more axis
-    axes = [_axis_text(entry, is_open) for entry in (*spec.partitions, *[None] * (aval.ndim - len(spec)))] + ["{}"] * (ndim - max(aval.ndim, len(spec)))
+    axes = ([_axis_text(entry, is_open) for entry in (*spec.partitions, *[None] * (aval.ndim - len(spec)))]
+            + ["{}"] * (ndim - max(aval.ndim, len(spec))))
     terms = f", unreduced={_names_text(mesh, spec.unreduced)}" if spec.unreduced else ""
     whole = f", replicated={_names_text(mesh, replicated)}" if replicated else ""
     return f"<{meshes.name(mesh)}, [{', '.join(axes)}]{whole}{terms}>"

@@ -26,4 +26,5 @@ def test_text():
 
     assert "result_accuracy" not in text(None)
     assert '{result_accuracy = #stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<HIGHEST>>}' in text(AccuracyMode.HIGHEST)
-    assert "rtol = 2.50000000000000000e-01, ulps = 7, mode = #stablehlo.result_accuracy_mode<TOLERANCE>" in text(Tolerance(rtol=0.25, ulps=7))
+    assert ("rtol = 2.50000000000000000e-01, ulps = 7, mode = #stablehlo.result_accuracy_mode<TOLERANCE>"
+            in text(Tolerance(rtol=0.25, ulps=7)))

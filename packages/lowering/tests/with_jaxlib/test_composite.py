@@ -26,7 +26,8 @@ def test_xla_computes_the_decomposition():
 @pytest.mark.parametrize("value, written", [
     (3, "3 : i64"), (2.5, "2.5 : f64"), (True, "true"), ("hi", '"hi"'), (np.float32(1.5), "1.5 : f32"), (np.int8(3), "3 : i8"),
     (np.bool_(True), "true"), (np.array([1, 2], np.int32), "dense<[1, 2]> : tensor<2xi32>"), ([1, "a"], '[1 : i64, "a"]'),
-    ({"b": 1, "a": 2.0}, '{"a" = 2.0 : f64, "b" = 1 : i64}'), (1j, "dense<(0.0, 1.0)> : tensor<complex<f64>>"), (np.dtype(np.float32), "f32"),
+    ({"b": 1, "a": 2.0}, '{"a" = 2.0 : f64, "b" = 1 : i64}'), (1j, "dense<(0.0, 1.0)> : tensor<complex<f64>>"),
+    (np.dtype(np.float32), "f32"),
 ])
 def test_attributes(value, written):
     module = text(note=value)

@@ -26,4 +26,5 @@ def test_trigonometric_functions_on_the_imaginary_axis():
 @pytest.mark.parametrize("dtype", ["int8", "uint32", "int4"])
 def test_select_n_by_integers_of_other_types(dtype):
     cases = [np.arange(5, dtype=np.float32) + 10 * i for i in range(3)]
-    check(lambda which, *cases: [op.select_n(which, *cases), op.select(which, cases[1], cases[0])], np.array([0, 1, 2, 3, 7]).astype(dtype), *cases)
+    check(lambda which, *cases: [op.select_n(which, *cases), op.select(which, cases[1], cases[0])], np.array([0, 1, 2, 3, 7]).astype(dtype),
+          *cases)

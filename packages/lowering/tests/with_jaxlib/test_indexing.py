@@ -90,7 +90,8 @@ def test_scatter_dtypes(dtype):
 
 
 def test_complex_scatter_add():
-    check(lambda x, i, u: [ops.scatter_add(x, i, u, ScatterDimensionNumbers(*ROWS)), ops.scatter_mul(x, i, u, ScatterDimensionNumbers(*ROWS))],
+    check(lambda x, i, u: [ops.scatter_add(x, i, u, ScatterDimensionNumbers(*ROWS)),
+                           ops.scatter_mul(x, i, u, ScatterDimensionNumbers(*ROWS))],
           (X + 1j * X).astype(np.complex64), np.int32([[1], [1]]), np.full((2, 4), 1j, np.complex64))
 
 

@@ -36,7 +36,8 @@ def test_ormqr(shape, kernel, dtype, monkeypatch):
     x, c = random(dtype, *shape), random(dtype, *batch, m, 2)
     for transpose in (False, True):
         check(lambda x, c: [op.ormqr(*geqrf(x), c, transpose=transpose)], x, c, atol=TOLERANCES[dtype])
-        check(lambda x, c: [op.ormqr(*geqrf(x), c, left=False, transpose=transpose)], x, np.swapaxes(c, -1, -2).copy(), atol=TOLERANCES[dtype])
+        check(lambda x, c: [op.ormqr(*geqrf(x), c, left=False, transpose=transpose)], x, np.swapaxes(c, -1, -2).copy(),
+              atol=TOLERANCES[dtype])
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES)
@@ -72,7 +73,8 @@ def test_svd_algorithms(algorithm):
 
 def test_other_algorithms_are_refused_by_name():
     x = random("float64", 3, 3)
-    for fun, words in ((lambda x: [svd(x, compute_uv=False, algorithm=SvdAlgorithm.POLAR)], "svd: SvdAlgorithm.POLAR is not available on cpu"),
+    for fun, words in ((lambda x: [svd(x, compute_uv=False, algorithm=SvdAlgorithm.POLAR)],
+                        "svd: SvdAlgorithm.POLAR is not available on cpu"),
                        (lambda x: list(eigh(x, implementation=EighImplementation.JACOBI)), "one of EighImplementation.QR"),
                        (lambda x: eig(x, implementation=EigImplementation.MAGMA), "one of EigImplementation.LAPACK")):
         with pytest.raises(NotImplementedError, match=words):

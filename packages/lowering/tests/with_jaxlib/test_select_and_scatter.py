@@ -8,7 +8,8 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.windows import select_and_scatter
 
 
-@pytest.mark.parametrize("select, scatter, init", [(op.ge, op.add, 0.0), (op.lt, op.max, -9.0), (op.ge, lambda a, b: op.add(op.mul(a, 1.0), b), 2.0)])
+@pytest.mark.parametrize("select, scatter, init",
+                         [(op.ge, op.add, 0.0), (op.lt, op.max, -9.0), (op.ge, lambda a, b: op.add(op.mul(a, 1.0), b), 2.0)])
 def test_select_and_scatter(select, scatter, init):
     rng = np.random.default_rng(0)
     x, source = rng.permutation(20).reshape(4, 5).astype(np.float32), rng.integers(-3, 4, size=(4, 3)).astype(np.float32)

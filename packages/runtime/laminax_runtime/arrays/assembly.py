@@ -50,7 +50,8 @@ def make_array_from_callback(
         whole = make_array_from_callback(shape, sharding.sharding, data_callback, dtype)
         return whole if sharding.layout is None else layouts.relayout(whole, cast(Layout, sharding.layout))
     if not isinstance(sharding, shardings.Sharding):
-        raise TypeError(f"make_array_from_callback: sharding should be an instance of `jax.sharding`. Got {sharding} of type {type(sharding)}.")
+        raise TypeError("make_array_from_callback: sharding should be an instance of `jax.sharding`. "
+                        f"Got {sharding} of type {type(sharding)}.")
     expected = sharding.shard_shape(shape)
     values: dict[tuple, Any] = {}
     parts = []

@@ -65,7 +65,8 @@ def _in_host_memory(array: ArrayImpl) -> ArrayImpl:
     """A copy of an array of another platform, on the CPU."""
     device = placement.local_devices(backend="cpu")[0]
     return _jaxlib.batched_device_put(
-        array.aval, shardings.on_device(device), [array._value], [device], True, False, _jaxlib.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
+        array.aval, shardings.on_device(device), [array._value], [device], True, False,
+        _jaxlib.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
     )
 
 

@@ -151,8 +151,8 @@ def misfit(sharding: Sharding, shape: Shape, what: str = "arrays", *, may_be_pad
             return (
                 f"cannot be split {where}: axis {axis} has size {size}, {_of_mesh(sharding, axis, parts)}.\n"
                 f"Sharding {sharding} implies that array axis {axis} is partitioned {parts} times, but the dimension size is "
-                f"{size} (full shape: {shape}, per-dimension tiling factors: {[*(tiling.parts if tiling else ())]} should evenly divide the "
-                f"shape).\nPad axis {axis} to {-(-size // parts) * parts}, or shard an axis whose size is a multiple of {parts}."
+                f"{size} (full shape: {shape}, per-dimension tiling factors: {[*(tiling.parts if tiling else ())]} should evenly divide "
+                f"the shape).\nPad axis {axis} to {-(-size // parts) * parts}, or shard an axis whose size is a multiple of {parts}."
             )
     return None
 
@@ -207,7 +207,8 @@ class _Tiling:
 def _tiling(sharding: Sharding, ndim: int) -> _Tiling | None:
     """The tiling of arrays of `ndim` axes; None if each device has the whole array."""
     hlo_sharding = sharding._to_xla_hlo_sharding(ndim)
-    if hlo_sharding.is_replicated() or hlo_sharding.is_unreduced() or hlo_sharding.is_maximal() or not hlo_sharding.tile_assignment_dimensions():
+    if (hlo_sharding.is_replicated() or hlo_sharding.is_unreduced() or hlo_sharding.is_maximal()
+            or not hlo_sharding.tile_assignment_dimensions()):
         return None
     unsupported = set(hlo_sharding.subgroup_types()) - {_jaxlib.OpSharding.Type.REPLICATED, _jaxlib.OpSharding.Type.UNREDUCED}
     if unsupported or hlo_sharding.is_manual() or hlo_sharding.is_unknown():
@@ -415,7 +416,8 @@ _jaxlib.set_spec_check(_check_spec)
 
 def _sharding_of_type(split: TypeSharding | None, ndim: int) -> NamedSharding:
     """What `aval.sharding` gives, over a mesh without devices."""
-    return NamedSharding(meshes.get_abstract_mesh(), PartitionSpec(*[None] * ndim)) if split is None else NamedSharding(split.mesh, split.spec)
+    return (NamedSharding(meshes.get_abstract_mesh(), PartitionSpec(*[None] * ndim)) if split is None
+            else NamedSharding(split.mesh, split.spec))
 
 
 sharding_of_type.append(_sharding_of_type)

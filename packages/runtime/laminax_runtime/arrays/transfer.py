@@ -46,7 +46,7 @@ def device_put(
             else goes to the default device without being committed to it.
         aval: the aval of the result, where the caller knows it; its dtype is what x is converted to.
         weak_type: whether the result's dtype is weak; by default Python ints, floats and complexes are weak.
-        donate: whether an array x may be consumed; on the CPU it is not, since jaxlib crashes on arrays that have given up their buffers so.
+        donate: whether an array x may be consumed; on the CPU it is not, since jaxlib crashes on arrays that were consumed in this way.
 
     Returns:
         An array. A NumPy array of dtype float0 is returned as it is: no device has such a type.
@@ -232,12 +232,14 @@ def _reshard_by_program(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl
     source = x._sharding
     is_elsewhere = source._internal_device_list != sharding._internal_device_list
     if shardings.has_terms(source) and (is_elsewhere or shardings.has_terms(sharding) and source.spec.unreduced != sharding.spec.unreduced):
-        return reshard(reshard(x, _without_terms(source)), sharding)  # from the terms of one sum to those of another XLA does not go at once
+        # from the terms of one sum to those of another XLA does not go at once
+        return reshard(reshard(x, _without_terms(source)), sharding)
     if is_elsewhere:
         return reshard(reshard(x, _without_terms(sharding)), sharding)
     moved = None if _resharder is None else _resharder(x, sharding)
     if moved is None:
-        raise NotImplementedError(f"device_put: there is no program to lay out {x.aval.str_short()} on {source} as {sharding}. Use two NamedShardings.")
+        raise NotImplementedError(f"device_put: there is no program to lay out {x.aval.str_short()} on {source} as {sharding}. "
+                                  "Use two NamedShardings.")
     return moved
 
 
@@ -308,7 +310,8 @@ def _make_first_array(client: _jaxlib.Client) -> None:
     if _has_first_array or not devices:
         return
     with _jaxlib.answered_jax_lookups(), guards.unguarded_transfers():
-        array = put_numpy(np.zeros((), np.int32), _aval((), np.dtype(np.int32), False), shardings.on_device(devices[0]), True, may_share=False)
+        array = put_numpy(np.zeros((), np.int32), _aval((), np.dtype(np.int32), False), shardings.on_device(devices[0]), True,
+                          may_share=False)
         array._single_device_array_to_np_array_did_copy()
     _has_first_array = True
 

@@ -157,8 +157,9 @@ def _start_first_of(names: tuple[str, ...], requested: str) -> str:
 
 
 def _warn_of_fork() -> None:
-    warnings.warn("os.fork() was called. os.fork() is incompatible with multithreaded code, and the runtime of laminax (as of JAX) is multithreaded, so "
-                  "this will likely lead to a deadlock. Start processes afresh: multiprocessing.get_context('spawn'), or subprocess.",
+    warnings.warn("os.fork() was called. os.fork() is incompatible with multithreaded code, "
+                  "and the runtime of laminax (as of JAX) is multithreaded, so this will likely lead to a deadlock. Start processes "
+                  "afresh: multiprocessing.get_context('spawn'), or subprocess.",
                   RuntimeWarning, stacklevel=2)
 
 

@@ -114,8 +114,8 @@ class Mesh(Restoring, NamedGrid):
     def _change(self) -> Mesh:
         """Makes this the mesh of `pjit` and of the partition specs of `with_sharding_constraint`; `set_mesh` is the newer way."""
         if options.disallow_mesh_context_manager.value:
-            raise RuntimeError("Mesh context manager is disabled, by the option disallow_mesh_context_manager. Use `with set_mesh(mesh):` instead "
-                               "of `with mesh:`.")
+            raise RuntimeError("Mesh context manager is disabled, by the option disallow_mesh_context_manager. "
+                               "Use `with set_mesh(mesh):` instead of `with mesh:`.")
         _entered_mesh.set_local(self)
         return self
 
@@ -235,7 +235,8 @@ def _unless_empty(mesh: Mesh | None) -> Mesh | None:
     return None if mesh is None or mesh.empty else mesh
 
 
-_current_mesh = define_ambient("mesh", None, "The mesh that partition specs refer to, or None; set by laminax.set_mesh.", normal=_unless_empty)
+_current_mesh = define_ambient("mesh", None, "The mesh that partition specs refer to, or None; set by laminax.set_mesh.",
+                               normal=_unless_empty)
 
 
 def current_mesh() -> Mesh | None:
@@ -289,7 +290,8 @@ class set_mesh(Restoring):
         if mesh is not None and not isinstance(mesh, Mesh):
             raise TypeError(f"set_mesh: expected a Mesh or None, got {mesh!r} of type {type(mesh).__name__}")
         if mesh is not None and mesh.manual_axes:
-            raise ValueError(f"set_mesh: {mesh} contains manual axes, which axes are inside of shard_map only. Use AxisType.Auto or AxisType.Explicit.")
+            raise ValueError(f"set_mesh: {mesh} contains manual axes, which axes are inside of shard_map only. "
+                             "Use AxisType.Auto or AxisType.Explicit.")
         if context.is_tracing():
             raise ValueError("set_mesh can only be used outside of jit: a program runs on the mesh it is called under.")
         super().__init__()
@@ -343,8 +345,8 @@ class use_abstract_mesh(Override):
     def _change(self) -> None:
         mesh, concrete = self._value, _current_mesh.value
         if mesh is not None and concrete is not None and mesh.size != concrete.size:
-            raise ValueError(f"use_abstract_mesh cannot change the size of the mesh: {mesh} has {mesh.size} devices, and the mesh that is set, {concrete}, "
-                             f"has {concrete.size}.")
+            raise ValueError(f"use_abstract_mesh cannot change the size of the mesh: {mesh} has {mesh.size} devices, "
+                             f"and the mesh that is set, {concrete}, has {concrete.size}.")
         super()._change()
         if mesh is not None and mesh.explicit_axes:
             record_explicitly()

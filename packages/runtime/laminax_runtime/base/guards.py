@@ -65,8 +65,8 @@ def explicit_transfer(what: Literal["device_put", "device_get"]) -> Callable[[Ca
 
 
 class unguarded_transfers(Restoring):
-    """Context manager: inside, this thread may bring values to devices, and copy them there: a program's constants, which no user's operation
-    transfers."""
+    """Context manager: inside, this thread may bring values to devices, and copy them there: a program's constants, which no user's
+    operation transfers."""
 
     __slots__ = ()
 

@@ -132,7 +132,8 @@ compilation_cache_secret_file = config_options.define(
     "compilation_cache_secret_file",
     None,
     config_options.ValueType("None or the path of a local file", _check_folder, _parse_none),
-    "A file with a secret that the users of a shared compilation cache have in common: its folder may be of another owner, and written by a group.",
+    "A file with a secret that the users of a shared compilation cache have in common: its folder may be of another owner, "
+    "and written by a group.",
 )
 # At 0.2 s a program is worth the milliseconds of storing it, and single operations stay out.
 persistent_cache_min_compile_time_secs = config_options.define(

@@ -99,8 +99,8 @@ def compile_module(
     return Executable(loaded, name, assignment, replace(convention, out_avals=typed), found_in, found_out, is_pinned)
 
 
-def _compile_as_called(text: str, convention: CallingConvention, assignment: tuple[placement.Device, ...], compile_options: _jaxlib.CompileOptions,
-                       name: str, is_part: bool) -> _jaxlib.LoadedExecutable:
+def _compile_as_called(text: str, convention: CallingConvention, assignment: tuple[placement.Device, ...],
+                       compile_options: _jaxlib.CompileOptions, name: str, is_part: bool) -> _jaxlib.LoadedExecutable:
     """The module as jaxlib's executable: from the compiler, or from the disk where its convention lets it be kept there."""
     if convention.has_dynamic_shapes:
         text = _jaxlib.refined_text(text)
@@ -129,7 +129,7 @@ def _known_shardings(given: Sequence[shardings.Sharding | None], avals: Sequence
 
 
 def _with_automatic_axes(sharding: shardings.Sharding, aval: ShapedArray) -> shardings.Sharding:
-    """The compiler's choice for a result whose type does not say how it is split: over a mesh whose axes are the compiler's, not explicit ones."""
+    """The compiler's sharding for a result whose type has none: over the same mesh, with automatic axes in place of explicit ones."""
     if aval._split is not None or not isinstance(sharding, shardings.NamedSharding) or not sharding.mesh.explicit_axes:
         return sharding
     return sharding.update(mesh=sharding.mesh.update(axis_types=(AxisType.Auto,) * len(sharding.mesh.axis_names)))
@@ -162,8 +162,9 @@ def _one_each(name: str, given: Sequence[Any] | None, avals: Sequence[ShapedArra
     return (None,) * len(avals) if given is None else tuple(given)
 
 
-def _compile_options(assignment: Sequence[placement.Device], num_replicas: int, num_partitions: int, compiler_options: Mapping[str, Any] | None,
-                     in_shardings: Sequence[shardings.Sharding | None], out_shardings: Sequence[shardings.Sharding | None]) -> _jaxlib.CompileOptions:
+def _compile_options(assignment: Sequence[placement.Device], num_replicas: int, num_partitions: int,
+                     compiler_options: Mapping[str, Any] | None, in_shardings: Sequence[shardings.Sharding | None],
+                     out_shardings: Sequence[shardings.Sharding | None]) -> _jaxlib.CompileOptions:
     result = _jaxlib.CompileOptions()
     build = result.executable_build_options
     result.num_replicas = build.num_replicas = num_replicas
@@ -400,8 +401,9 @@ class Executable:
 _CALL_TARGET = re.compile(r'custom_call_target="([^"]*)"')
 
 
-def _load_executable(serialized: bytes, call_targets: Sequence[str], name: str, platform: str, device_ids: Sequence[int], convention: CallingConvention,
-                     in_shardings: tuple[shardings.Sharding, ...], out_shardings: tuple[shardings.Sharding, ...], is_pinned: bool) -> Executable:
+def _load_executable(serialized: bytes, call_targets: Sequence[str], name: str, platform: str, device_ids: Sequence[int],
+                     convention: CallingConvention, in_shardings: tuple[shardings.Sharding, ...],
+                     out_shardings: tuple[shardings.Sharding, ...], is_pinned: bool) -> Executable:
     """A pickled executable, on devices of the same ids."""
     by_id = {device.id: device for device in placement.devices(platform)}
     if missing := [i for i in device_ids if i not in by_id]:

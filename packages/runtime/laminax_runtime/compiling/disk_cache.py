@@ -3,9 +3,9 @@
 A value is one file. It is written under a temporary name and renamed, so that a name has a whole value or none; it
 carries a digest, so that what the disk spoils is noticed. The files least recently used go first.
 
-Whoever reads compiled programs runs them, so that a value is read from nobody but this user and root: from a regular file of theirs, in a folder of
-theirs, neither of which others can write to. A folder that several users write to needs a secret that they have in common: digests are then
-keyed by it, which nobody can make who does not know it.
+Whoever reads compiled programs runs them, so that a value is read from nobody but this user and root: from a regular file of theirs, in a
+folder of theirs, neither of which others can write to. A folder that several users write to needs a secret that they have in common:
+digests are then keyed by it, which nobody can make who does not know it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _MAGIC = b"laminax cache 2\n"
 _DIGEST_BYTES = 32
 _SIZE_BYTES = 8  # of the value's length
 _MOST_BYTES = 1 << 32  # of a file, where no limit is set
-_OPEN_FLAGS = sum(getattr(os, name, 0) for name in ("O_RDONLY", "O_BINARY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))  # a pipe is not waited for
+# a pipe is not waited for
+_OPEN_FLAGS = sum(getattr(os, name, 0) for name in ("O_RDONLY", "O_BINARY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))
 _SUFFIX = ".cached"
 _TEMPORARY_PREFIX = "writing-"
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows
@@ -38,12 +39,13 @@ def read_secret(path: Path) -> bytes:
     """What a file holds that the users of a shared folder have in common.
 
     Raises:
-        OSError: the file cannot be read, or is no regular file of 16 to 4096 bytes; PermissionError if everybody can read it or write to it.
+        OSError: the file cannot be read, or is no regular file of 16 to 4096 bytes; PermissionError if everybody can read or write it.
     """
     with open(path, "rb", opener=lambda path, _flags: os.open(path, _OPEN_FLAGS & ~getattr(os, "O_NOFOLLOW", 0))) as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode) or not 16 <= found.st_size <= 4096:
-            raise OSError(f"{path} is no regular file of 16 to 4096 bytes, as one with a secret is; make one with `head -c 32 /dev/urandom`")
+            raise OSError(f"{path} is no regular file of 16 to 4096 bytes, as one with a secret is; "
+                          "make one with `head -c 32 /dev/urandom`")
         if hasattr(os, "geteuid") and found.st_mode & (stat.S_IROTH | stat.S_IWOTH):
             raise PermissionError(f"{path} can be read, or written, by everybody, so that what it holds is no secret; make it `chmod o=`")
         return file.read(found.st_size)
@@ -166,8 +168,9 @@ class DiskCache:
                 raise PermissionError(f"{self.folder} can be written by everybody; make it `chmod o-w`")
             if not self._key and not _is_ours(found):
                 raise PermissionError(
-                    f"{self.folder} can be written by other users; make it yours, with `chown` and `chmod 700` (it belongs to user {found.st_uid} with mode "
-                    f"{stat.S_IMODE(found.st_mode):o}), or let its users have a secret in common, with the option compilation_cache_secret_file"
+                    f"{self.folder} can be written by other users; make it yours, with `chown` and `chmod 700` (it belongs to user "
+                    f"{found.st_uid} with mode {stat.S_IMODE(found.st_mode):o}), or let its users have a secret in common, "
+                    "with the option compilation_cache_secret_file"
                 )
         return True
 
@@ -202,7 +205,7 @@ def _is_ours(found: os.stat_result) -> bool:
 
 
 def _make_folders(folder: Path) -> None:
-    """Makes a folder, and those around it that are not there, for this user alone: `mkdir(parents=True)` leaves the rights of those to the umask."""
+    """Makes a folder and its missing parents for this user alone: `mkdir(parents=True)` leaves the rights of the parents to the umask."""
     missing = [folder]
     while not missing[-1].parent.exists():
         missing.append(missing[-1].parent)

@@ -84,7 +84,8 @@ def make_jit_function(
 
 
 def make_eager_function(name: str, cache_miss: Callable[..., MissResult]) -> PjitFunction:
-    """A callable for what is compiled whatever is said, such as single operations: its entries are its own, and `disable_jit` leaves it alone.
+    """A callable for programs that are always compiled, such as single operations: it has its own entries, and `disable_jit` does not
+    affect it.
 
     Its miss function may answer with fast-path data whatever trace is current, since what the evaluator is given is
     never traced: there is then one entry for calls outside of traces and one for calls inside.
@@ -148,7 +149,8 @@ def _demanded_layouts(executable: Executable, args: Sequence[Any]) -> list[Any]:
         return [layouts.DemandedLayout(layout) for layout in executable.parameter_layouts]
     if not any(isinstance(x, np.ndarray) for x in kept):
         return [None] * len(kept)
-    return [layouts.DemandedLayout(layout) if isinstance(x, np.ndarray) else None for x, layout in zip(kept, executable.parameter_layouts, strict=True)]
+    return [layouts.DemandedLayout(layout) if isinstance(x, np.ndarray) else None
+            for x, layout in zip(kept, executable.parameter_layouts, strict=True)]
 
 
 def shard_arg_fallback(x: Any, sharding: shardings.Sharding, layout: Any) -> ArrayImpl:
