@@ -206,10 +206,10 @@ def _check_sizes(closed: ClosedJaxpr, where: runtime.Device | Partitioning, name
     Raises:
       JaxRuntimeError: if a value has 2**63 bytes or more, or the results on a host more than twice the bytes of its memory.
     """
-    for eqn in closed.jaxpr.eqns:
-        for var in eqn.outvars:
-            if isinstance(var.aval, ShapedArray) and _byte_count([var.aval]) >= 2**63:
-                raise _out_of_memory(_byte_count([var.aval]), f"jit({name}): the result {var.aval.str_short()} of {eqn.primitive}")
+    seen = {var.aval: eqn for eqn in closed.jaxpr.eqns for var in eqn.outvars}  # few types, of many values
+    for aval, eqn in seen.items():
+        if isinstance(aval, ShapedArray) and _byte_count([aval]) >= 2**63:
+            raise _out_of_memory(_byte_count([aval]), f"jit({name}): the result {aval.str_short()} of {eqn.primitive}")
     devices = where.devices if isinstance(where, Partitioning) else (where,)
     memory = _host_memory() if devices[0].platform == "cpu" else None
     if memory is not None and (total := _byte_count(closed.out_avals)) > 2 * memory * len({d.process_index for d in devices}):
