@@ -19,7 +19,7 @@ from laminax_ir.programs.primitive import Primitive
 from laminax_ir.reference.evaluate import reference_rule
 from laminax_lowering.lower import PLATFORMS
 from laminax_lowering.writing.registry import lowering_rules, platform_rules, unsupported
-from laminax_transforms.base.registry import batching_rules, jvp_rules, linearize_rules, transpose_rule, zero_derivatives
+from laminax_transforms.base.registry import batching_rules, jvp_rules, linearize_rules, transpose_rules, zero_derivatives
 
 PACKAGES = pathlib.Path(__file__).absolute().parents[1] / "packages"
 TESTED_LAYERS = ("ir", "transforms", "lowering", "api")
@@ -94,7 +94,7 @@ def row(primitive: Primitive, tested: set[str]) -> dict[str, str]:
         "shape": _flag(primitive.shape_rule),
         "reference": _flag(reference_rule.find(primitive)),
         "jvp": "zero" if primitive in zero_derivatives else jvp,
-        "transpose": _flag(transpose_rule.find(primitive)),
+        "transpose": _flag(transpose_rules.find(primitive)),
         "batching": _flag(batching_rules.find(primitive)),
         "lowering": _lowering_cell(primitive),
         "tests": "yes" if _is_tested(primitive, tested) else "",
