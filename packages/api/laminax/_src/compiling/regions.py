@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import stored_aval
 from laminax_ir.options.ambient import with_overrides_of_this_thread
-from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.jaxpr import ClosedJaxpr, subjaxprs
 
 from laminax._src.base.phases import log_decision
 from laminax._src.compiling.executables import (
@@ -42,10 +42,16 @@ def compile_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *
     return compile_lowered(lower_program(closed, where, name=name), closed, where, name=name)
 
 
+def _has_no_blocks(closed: ClosedJaxpr) -> bool:
+    """Whether a program is a few operations, such as an eager one: nothing to plan for, and the planner need not be loaded."""
+    eqns = closed.jaxpr.eqns
+    return len(eqns) < 8 and not any(subjaxprs(eqn) for eqn in eqns)
+
+
 def compile_by_regions(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str, donated: Sequence[bool] | None = None,
                        is_pinned: bool = False, compiler_options: Mapping[str, Any] | None = None) -> Program | None:
     """Compiles a program by regions; arguments as for `compile_program`. None if it is to be compiled as a whole."""
-    if isinstance(where, Partitioning) or not runtime.compile_regions.value:
+    if isinstance(where, Partitioning) or not runtime.compile_regions.value or _has_no_blocks(closed):
         return None
     from laminax_lowering.regions import WholeProgram, plan_regions
     plan = plan_regions(closed, lowering_platform(where), donated or ())
