@@ -144,7 +144,8 @@ def main() -> None:
     names = options.programs.split(",")
     if unknown := set(names) - set(training_programs.PROGRAMS):
         parser.error(f"--programs: there is no program {', '.join(sorted(unknown))}")
-    print("program | " + " | ".join(f"{name} of {', '.join(SIDES)} | ratio" for name in ("peak in MB", "first step in s", "step in s")) + " | over")
+    print("program | " + " | ".join(f"{name} of {', '.join(SIDES)} | ratio" for name in ("peak in MB", "first step in s", "step in s"))
+          + " | over")
     for program in names:
         print(row(program, measure(program, options)), flush=True)
 

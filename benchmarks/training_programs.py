@@ -160,7 +160,8 @@ def _resnet(lib: Any) -> Callable:
 def _mixer_arguments() -> tuple:
     rng = np.random.default_rng(0)
     patches, channels = 64, 128
-    block = lambda: {"tokens_in": _normal(rng, patches, 2 * patches, scale=0.1), "tokens_out": _normal(rng, 2 * patches, patches, scale=0.05),  # noqa: E731
+    block = lambda: {"tokens_in": _normal(rng, patches, 2 * patches, scale=0.1),  # noqa: E731
+                     "tokens_out": _normal(rng, 2 * patches, patches, scale=0.05),
                      "channels_in": _normal(rng, channels, 4 * channels, scale=0.08),
                      "channels_out": _normal(rng, 4 * channels, channels, scale=0.02)}
     return [block() for _ in range(12)], _normal(rng, 16, patches, channels)

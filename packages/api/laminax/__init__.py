@@ -14,10 +14,10 @@ import laminax_runtime as _runtime  # noqa: F401  (refuses to live beside jax, b
 from laminax._version import __version__, __version_info__
 
 _SUBMODULES = frozenset((
-    "ad", "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "custom_transpose", "debug", "distributed", "dlpack",
-    "dtypes", "errors", "example_libraries", "experimental", "export", "extend", "ffi", "flatten_util", "image", "interpreters", "lax",
-    "lib", "memory", "monitoring", "nn", "numpy", "ops", "profiler", "random", "ref", "scipy", "sharding", "stages", "test_util", "testing", "tree",
-    "tree_util", "typing", "version",
+    "ad", "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "custom_transpose", "debug", "distributed",
+    "dlpack", "dtypes", "errors", "example_libraries", "experimental", "export", "extend", "ffi", "flatten_util", "image", "interpreters",
+    "lax", "lib", "memory", "monitoring", "nn", "numpy", "ops", "profiler", "random", "ref", "scipy", "sharding", "stages", "test_util",
+    "testing", "tree", "tree_util", "typing", "version",
 ))
 
 _NAMES = {
@@ -46,13 +46,15 @@ _NAMES = {
     "laminax._src.exporting.xla_computation": "xla_computation",
     # arrays and devices
     "laminax_runtime": """
-        Array Device default_backend device_count devices get_abstract_mesh get_mesh host_count host_id host_ids local_device_count make_array_from_callback
+        Array Device default_backend device_count devices get_abstract_mesh get_mesh host_count host_id host_ids local_device_count """
+        """make_array_from_callback
         make_array_from_process_local_data make_array_from_single_device_arrays make_mesh NamedSharding Shard process_count
         process_index process_indices set_mesh use_abstract_mesh""",
     "laminax._src.debugging.environment": "print_environment_info",
     # settings
     "laminax._settings": """
-        allow_f16_reductions array_garbage_collection_guard auto_pcast check_tracer_leaks checking_leaks config debug_infs debug_key_reuse debug_nans
+        allow_f16_reductions array_garbage_collection_guard auto_pcast check_tracer_leaks checking_leaks config debug_infs """
+        """debug_key_reuse debug_nans
         default_device
         default_matmul_precision default_prng_impl enable_checks enable_custom_prng enable_x64 explain_cache_misses
         legacy_prng_key log_compiles no_execution no_tracing numpy_dtype_promotion numpy_rank_promotion

@@ -16,9 +16,10 @@ from laminax_ir.types.errors import JaxprTypeError
 from laminax._src.compiling.scopes import ensure_compile_time_eval
 
 __all__ = [
-    "AbstractValue", "Atom", "ClosedJaxpr", "DropVar", "InconclusiveDimensionOperation", "Jaxpr", "JaxprEqn", "JaxprTypeError", "Literal", "ParamDict", "Primitive",
-    "ShapeDtypeStruct", "ShapedArray", "Trace", "Tracer", "Value", "Var", "check_jaxpr", "ensure_compile_time_eval",
-    "eval_context", "eval_jaxpr", "get_aval", "is_constant_dim", "is_constant_shape", "jaxpr_as_fun", "max_dim", "min_dim", "no_effects", "subjaxprs",
+    "AbstractValue", "Atom", "ClosedJaxpr", "DropVar", "InconclusiveDimensionOperation", "Jaxpr", "JaxprEqn", "JaxprTypeError", "Literal",
+    "ParamDict", "Primitive", "ShapeDtypeStruct", "ShapedArray", "Trace", "Tracer", "Value", "Var", "check_jaxpr",
+    "ensure_compile_time_eval", "eval_context", "eval_jaxpr", "get_aval", "is_constant_dim", "is_constant_shape", "jaxpr_as_fun", "max_dim",
+    "min_dim", "no_effects", "subjaxprs",
 ]
 
 ParamDict = dict[str, Any]

@@ -26,9 +26,9 @@ _FROM_JAXLIB = ("JaxRuntimeError", "XlaRuntimeError")  # what XLA raises; jaxlib
 
 __all__ = [
     "ConcretizationTypeError", "DTypeError", "DeletedArrayError", "InconclusiveDimensionOperation", "JAXIndexError", "JAXTypeError",
-    "JaxprTypeError", "KeyReuseError", "LeakedTracerError", "NonConcreteBooleanIndexError", "PlatformError", "ShapeError", "ShardingTypeError",
-    "TracerArrayConversionError", "TracerBoolConversionError", "TracerIntegerConversionError", "UnboundAxisNameError", "UnexpectedTracerError",
-    "UnsupportedValueError", *_FROM_JAXLIB,
+    "JaxprTypeError", "KeyReuseError", "LeakedTracerError", "NonConcreteBooleanIndexError", "PlatformError", "ShapeError",
+    "ShardingTypeError", "TracerArrayConversionError", "TracerBoolConversionError", "TracerIntegerConversionError", "UnboundAxisNameError",
+    "UnexpectedTracerError", "UnsupportedValueError", *_FROM_JAXLIB,
 ]
 
 

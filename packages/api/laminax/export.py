@@ -21,5 +21,6 @@ from laminax._src.exporting.symbolic_shapes import SymbolicScope, is_symbolic_di
 __all__ = [
     "DisabledSafetyCheck", "Exported", "SymbolicScope", "default_export_platform", "deserialize", "export", "is_symbolic_dim",
     "maximum_supported_calling_convention_version", "minimum_supported_calling_convention_version",
-    "register_namedtuple_serialization", "register_pytree_node_serialization", "symbolic_args_specs", "symbolic_dim_bounds", "symbolic_shape",
+    "register_namedtuple_serialization", "register_pytree_node_serialization", "symbolic_args_specs", "symbolic_dim_bounds",
+    "symbolic_shape",
 ]

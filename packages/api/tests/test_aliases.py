@@ -8,10 +8,10 @@ import pytest
 import laminax
 import laminax.numpy as jnp
 
-NUMPY = {"abs": "absolute", "acos": "arccos", "acosh": "arccosh", "amax": "max", "amin": "min", "around": "round", "asin": "arcsin", "asinh": "arcsinh",
-         "atan": "arctan", "atan2": "arctan2", "atanh": "arctanh", "bitwise_invert": "bitwise_not", "bitwise_left_shift": "left_shift",
-         "bitwise_right_shift": "right_shift", "conj": "conjugate", "deg2rad": "radians", "divide": "true_divide", "invert": "bitwise_not",
-         "mod": "remainder", "pow": "power", "rad2deg": "degrees"}
+NUMPY = {"abs": "absolute", "acos": "arccos", "acosh": "arccosh", "amax": "max", "amin": "min", "around": "round", "asin": "arcsin",
+         "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2", "atanh": "arctanh", "bitwise_invert": "bitwise_not",
+         "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift", "conj": "conjugate", "deg2rad": "radians",
+         "divide": "true_divide", "invert": "bitwise_not", "mod": "remainder", "pow": "power", "rad2deg": "degrees"}
 
 
 @pytest.mark.parametrize("name", NUMPY)

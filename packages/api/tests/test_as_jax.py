@@ -38,7 +38,8 @@ def run(tmp_path):
     def start(code: str) -> str:
         path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
         done = subprocess.run([sys.executable, "-W", "error::ImportWarning", "-W", "error::DeprecationWarning", "-c",
-                               textwrap.dedent(code).replace("JAX", "jax")], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+                               textwrap.dedent(code).replace("JAX", "jax")],
+                              env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

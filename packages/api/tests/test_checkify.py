@@ -35,7 +35,8 @@ def test_the_first_failure_is_returned(wrap):
         check(y < 3, "y must be below 3, got {}", y)
         return y
     checked = wrap(checkify.checkify(two))
-    for x, message in ((1.0, None), (-1.0, "x must be positive, got -1.0 and -2.0 (`check` failed)"), (5.0, "y must be below 3, got 6.0 (`check` failed)")):
+    for x, message in ((1.0, None), (-1.0, "x must be positive, got -1.0 and -2.0 (`check` failed)"),
+                       (5.0, "y must be below 3, got 6.0 (`check` failed)")):
         error, y = checked(x)
         assert error.get() == message and y == x + 1
         if message is None:
@@ -141,8 +142,10 @@ def outside(fun, *args, errors=checkify.index_checks):
 
 @pytest.mark.parametrize("index, message", [
     ((5,), "index 5 is out of bounds for axis 0 with size 2"), ((-5,), "index -3 is out of bounds for axis 0 with size 2"),
-    ((0, 3), "index 3 is out of bounds for axis 1 with size 3"), ((np.array([1, 0]), np.array([2, 4])), "index 4 is out of bounds for axis 1"),
-    ((slice(None), np.array([[0], [9]])), "index 9 is out of bounds for axis 1"), ((1, 2), None), ((-2, -3), None), ((np.array([-1, 1]),), None)])
+    ((0, 3), "index 3 is out of bounds for axis 1 with size 3"),
+    ((np.array([1, 0]), np.array([2, 4])), "index 4 is out of bounds for axis 1"),
+    ((slice(None), np.array([[0], [9]])), "index 9 is out of bounds for axis 1"), ((1, 2), None), ((-2, -3), None),
+    ((np.array([-1, 1]),), None)])
 def test_indices(index, message):
     x = jnp.ones((2, 3))
     constant = outside(lambda x: x[index], x)

@@ -40,7 +40,9 @@ def test_decorated_functions():
         return jnp.sum(x) * 2
 
     lines = attributed(lambda x: g(x) * jnp.sum(x), A)
-    assert [line.split("(")[0].split(" ")[0] for line in lines] == ["stablehlo.reduce", "stablehlo.multiply"] and all(HOST in line for line in lines)  # those of g
+    # the operations of g
+    assert ([line.split("(")[0].split(" ")[0] for line in lines] == ["stablehlo.reduce", "stablehlo.multiply"]
+            and all(HOST in line for line in lines))
     np.testing.assert_allclose(laminax.jit(lambda x: g(x) * jnp.sum(x))(A), 2 * A.sum() ** 2, rtol=1e-6)
     np.testing.assert_allclose(g(A), 2 * A.sum(), rtol=1e-6)
 
@@ -112,9 +114,11 @@ def test_results_are_put_in_a_memory():
     (lambda: compute_on(3).__enter__(), TypeError, "compute_type argument must be a string, got 3"),
     (lambda: compute_on("host").__enter__(), ValueError, "Invalid compute type host. Current supported values are `device_host`"),
     (lambda: compute_on("gpu_stream:one").__enter__(), ValueError, "Invalid compute type gpu_stream:one"),
-    (lambda: compute_on2(3, compute_type="device", out_memory_spaces=Space.Device), TypeError, "compute_on2: Expected a callable value, got 3"),
+    (lambda: compute_on2(3, compute_type="device", out_memory_spaces=Space.Device), TypeError,
+     "compute_on2: Expected a callable value, got 3"),
     (lambda: compute_on2(abs, compute_type="disk", out_memory_spaces=Space.Device), ValueError, "Invalid compute type disk"),
-    (lambda: compute_on2(abs, compute_type="device", out_memory_spaces="pinned_host"), TypeError, "must be a memory.Space.*got 'pinned_host'"),
+    (lambda: compute_on2(abs, compute_type="device", out_memory_spaces="pinned_host"), TypeError,
+     "must be a memory.Space.*got 'pinned_host'"),
     (lambda: compute_on2(abs, compute_type="device", out_memory_spaces=Space.Device, compiler_options={"a": 1}), NotImplementedError,
      "compiler_options is not supported"),
 ])

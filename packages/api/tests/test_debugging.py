@@ -312,7 +312,8 @@ def test_numbers_that_do_not_fit():
     for fine in (False, True):
         if fine:
             assert int(add({"a": 2}, 1)) == 3
-        with pytest.raises(OverflowError, match=r"An overflow was .* an argument to jit\(<lambda>\), whose argument path is x\['a'\]. Python int"):
+        with pytest.raises(OverflowError, match=r"An overflow was .* an argument to jit\(<lambda>\), whose argument path is x\['a'\]. "
+                                                r"Python int"):
             add({"a": 2 ** 31}, 1)
     with laminax.enable_x64(True):
         assert int(laminax.jit(lambda x: x)(2 ** 40)) == 2 ** 40

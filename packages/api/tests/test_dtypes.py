@@ -9,7 +9,8 @@ import laminax.numpy as jnp
 from laminax import dtypes
 
 
-@pytest.mark.parametrize("dtype, bits", [("bool", 8), ("int8", 8), ("complex64", 64), ("float64", 64), (ml_dtypes.int4, 4), (dtypes.bfloat16, 16)])
+@pytest.mark.parametrize("dtype, bits",
+                         [("bool", 8), ("int8", 8), ("complex64", 64), ("float64", 64), (ml_dtypes.int4, 4), (dtypes.bfloat16, 16)])
 def test_bits_of_an_element(dtype, bits):
     assert dtypes.itemsize_bits(dtype) == bits
 

@@ -40,7 +40,8 @@ def test_integer_operators(op, other):
         np.testing.assert_allclose(op(other, x), op(other, values), rtol=1e-6)
 
 
-@pytest.mark.parametrize("other", [np.arange(1, 7)[::2], np.float32(2), np.float64(0.5), np.array([True, True, True]), jnp.float32(2), 1.5], ids=repr)
+@pytest.mark.parametrize("other", [np.arange(1, 7)[::2], np.float32(2), np.float64(0.5), np.array([True, True, True]), jnp.float32(2), 1.5],
+                         ids=repr)
 @pytest.mark.parametrize("op", [operator.add, operator.pow, divmod], ids=lambda op: op.__name__)
 def test_an_operator_is_one_compiled_call_whatever_stands_beside_the_array(monkeypatch, op, other):
     values = np.array([1.5, 4, 2], np.float32)

@@ -253,7 +253,8 @@ def test_wrong_structure(args):
 
 def test_classes_that_cannot_be_written():
     e = exported(lambda p: p.value, Unknown(1.0))
-    with pytest.raises(ValueError, match=r"unregistered type .*Unknown, which is among the arguments.*export.register_namedtuple_serialization"):
+    with pytest.raises(ValueError, match=r"unregistered type .*Unknown, which is among the "
+                                         r"arguments.*export.register_namedtuple_serialization"):
         e.serialize()
     with pytest.raises(ValueError, match="strings and ints, got"):
         exported(lambda p: p[1.5], {1.5: 1.0}).serialize()

@@ -40,7 +40,8 @@ PROGRAMS = {
     "ranges": lambda x: (jnp.arange(x.shape[0]), jnp.arange(2, 3 * x.shape[0], 2, dtype=x.dtype), jnp.tril(x @ x.T)),
     "slices": lambda x: (x[:-1], x[::2], x[::-1], x[0], x[-1], x[: x.shape[0] // 2 + 1], jnp.roll(x, 1, 0)),
     "gathered": lambda x: (jnp.asarray(x)[np.array([0, -1])], jnp.take(x, np.array([0, 7]), axis=0), jnp.asarray(x).at[0].set(1.0)),
-    "padded by sizes": lambda x: (jnp.pad(x, ((0, x.shape[0]), (1, 0))), jnp.where(x > 1, x, 0.0), jnp.tile(x, (2, 1)), jnp.repeat(x, 2, axis=0)),
+    "padded by sizes": lambda x: (jnp.pad(x, ((0, x.shape[0]), (1, 0))), jnp.where(x > 1, x, 0.0), jnp.tile(x, (2, 1)),
+                                  jnp.repeat(x, 2, axis=0)),
     "loops": lambda x: lax.scan(lambda total, row: (total + row.sum(), row * total), 0.0, x),
     "scanned from behind": lambda x: lax.scan(lambda total, row: (total + row, total), x[0], x, reverse=True),
     "cumulative": lambda x: (jnp.cumsum(x, 0), lax.cummax(x, axis=0, reverse=True)),
@@ -136,7 +137,8 @@ def test_one_scope_for_all_arguments():
         return x + y
 
     structs = [ShapeDtypeStruct(symbolic_shape("w, h"), np.float32) for _ in range(2)]
-    with pytest.raises(ValueError, match=r"(?s)mixing of symbolic scopes when exporting f.*\(from args\[0\]\) scope .* found for 'w' \(args\[1\]\) scope"):
+    with pytest.raises(ValueError, match=r"(?s)mixing of symbolic scopes when exporting f.*\(from args\[0\]\) scope .* found for 'w' "
+                                         r"\(args\[1\]\) scope"):
         export.export(jit(f))(*structs)
     with pytest.raises(ValueError, match="Cannot use both `scope` and `constraints`"):
         symbolic_shape("a", scope=SymbolicScope(), constraints=["a >= 2"])
@@ -182,7 +184,8 @@ def test_a_shape_as_a_value(x64):
 
 
 @pytest.mark.parametrize("text, expected", [
-    ("a", (1, 10)), ("b", (3, np.inf)), ("a + b", (4, np.inf)), ("a*b", (3, np.inf)), ("2*a - b", (-np.inf, 17)), ("floordiv(a, 2)", (0, 5))])
+    ("a", (1, 10)), ("b", (3, np.inf)), ("a + b", (4, np.inf)), ("a*b", (3, np.inf)), ("2*a - b", (-np.inf, 17)),
+    ("floordiv(a, 2)", (0, 5))])
 def test_bounds_of_sizes(text, expected):
     """By hand, from 1 <= a <= 10 and b >= 3."""
     (size,) = export.symbolic_shape(text, constraints=["a <= 10", "b >= 3"])
@@ -195,4 +198,5 @@ def test_bounds_of_sizes(text, expected):
 def test_names_of_meshes_and_references_at_the_top():
     from laminax import ref, sharding
     assert laminax.get_mesh is sharding.get_mesh and laminax.get_abstract_mesh is sharding.get_abstract_mesh
-    assert laminax.use_abstract_mesh is sharding.use_abstract_mesh and laminax.empty_ref is ref.empty_ref and laminax.free_ref is ref.free_ref
+    assert (laminax.use_abstract_mesh is sharding.use_abstract_mesh and laminax.empty_ref is ref.empty_ref
+            and laminax.free_ref is ref.free_ref)

@@ -204,7 +204,8 @@ def test_calls_of_functions_and_of_programs():
     assert laminax.make_jaxpr(by_function)(2.0).eqns[0].params["name"] == "both"
 
 
-@pytest.mark.parametrize("name", "slice_p dynamic_slice_p dynamic_update_slice_p device_put_p sharding_constraint_p stack_p stage_p".split())
+@pytest.mark.parametrize("name",
+                         "slice_p dynamic_slice_p dynamic_update_slice_p device_put_p sharding_constraint_p stack_p stage_p".split())
 def test_operations_of_lax_are_among_the_primitives(name):
     """Slices were missing after their operations had moved to a module of their own."""
     assert getattr(primitives, name) is getattr(lax, name) and primitives.tridiagonal_p is lax.linalg.tridiagonal_p

@@ -129,7 +129,7 @@ def test_the_cache_of_operations_is_bounded(monkeypatch):
 
 
 def test_arrays_of_the_same_bytes_are_not_the_same_operand():
-    """A function kept what it had recorded for an array that the traced function closes over, and gave it for another with the same bytes."""
+    """A function kept the program for one array that the traced function closes over, and used it for another with the same bytes."""
     values = np.array([[3, 1], [0, 2]])
     for dtype, expected in [("int8", "int32"), ("uint8", "uint32"), ("int8", "int32")]:
         for x in (jnp.asarray(values.astype(dtype)), jnp.asarray(values.astype(dtype).reshape(1, 4))):

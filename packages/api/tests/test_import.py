@@ -70,7 +70,8 @@ def test_a_first_program_loads_what_it_needs():
         import sys
         import laminax
         laminax.jit(lambda x: x * 2 + 1).lower(1.0)
-        unneeded = {"laminax_ir.programs.printer", "laminax_ir.programs.layout", "laminax_ir.recording.discharge", "laminax_ir.symbolic.symbolic_solving", "fractions"}
+        unneeded = {"laminax_ir.programs.printer", "laminax_ir.programs.layout", "laminax_ir.recording.discharge", """
+                    """"laminax_ir.symbolic.symbolic_solving", "fractions"}
         assert not unneeded & sys.modules.keys(), unneeded & sys.modules.keys()
         print("fine")""") == "fine"
 

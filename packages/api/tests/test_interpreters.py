@@ -60,7 +60,8 @@ def test_a_lowering_rule_writes_stablehlo_text():
     assert "stablehlo.add" in on_tpu.as_text()
     with pytest.raises(NotImplementedError, match="inline=False is not supported"):
         mlir.register_lowering(twice_p, lambda ctx, x: [x], inline=False)
-    with pytest.raises(NotImplementedError, match="rule for primitive twice.* for an unknown platform abacus. Known platforms are: cpu, cuda"):
+    with pytest.raises(NotImplementedError, match="rule for primitive twice.* for an unknown platform abacus. Known platforms are: cpu, "
+                                                  "cuda"):
         mlir.register_lowering(twice_p, lambda ctx, x: [x], platform="abacus")
 
 
@@ -118,7 +119,8 @@ def test_defjvp():
 
 def test_reductions_map():
     total_p = Primitive("own_sum")
-    total_p.def_abstract_eval(lambda x, *, axes: laminax.core.ShapedArray(tuple(n for i, n in enumerate(x.shape) if i not in axes), x.dtype))
+    total_p.def_abstract_eval(lambda x, *, axes: laminax.core.ShapedArray(tuple(n for i, n in enumerate(x.shape) if i not in axes),
+                                                                          x.dtype))
     mlir.register_lowering(total_p, mlir.lower_fun(lambda x, *, axes: jnp.sum(x, axes), multiple_results=False))
     batching.defreducer(total_p)
     x = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
@@ -137,7 +139,8 @@ def test_rules_that_need_the_axis():
 
 def test_each_missing_rule_is_named():
     bare_p = Primitive("bare")
-    cases = [("Evaluation rule for 'bare' not implemented", bare_p.bind), ("Abstract evaluation for 'bare' not implemented", laminax.jit(bare_p.bind)),
+    cases = [("Evaluation rule for 'bare' not implemented", bare_p.bind),
+             ("Abstract evaluation for 'bare' not implemented", laminax.jit(bare_p.bind)),
              ("Differentiation rule for 'bare' not implemented", laminax.grad(bare_p.bind)),
              ("Batching rule for 'bare' not implemented", lambda x: laminax.vmap(bare_p.bind)(jnp.full(2, x)))]
     for message, call in cases:
@@ -202,7 +205,8 @@ def test_the_rules_of_built_in_operations_have_the_same_form():
     assert sin_p in ad.primitive_jvps and Primitive("unknown") not in ad.primitive_jvps
     with pytest.raises(KeyError):
         ad.primitive_jvps[Primitive("unknown")]
-    with pytest.raises(NotImplementedError, match=r"Transpose rule \(for reverse-mode differentiation\) for 'sin' not implemented; set primitive_transposes\[sin\]"):
+    with pytest.raises(NotImplementedError, match=r"Transpose rule \(for reverse-mode differentiation\) for 'sin' not implemented; set "
+                                                  r"primitive_transposes\[sin\]"):
         ad.get_primitive_transpose(sin_p)
     result, axis = batching.primitive_batchers[sin_p]((np.float32([[0.1, 0.2]]),), (1,))
     np.testing.assert_allclose(np.moveaxis(result, axis, 0), np.sin([[0.1], [0.2]]), rtol=1e-6)

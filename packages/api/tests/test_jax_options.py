@@ -33,7 +33,8 @@ def test_random_seed_offset():
 
 def test_high_dynamic_range_gumbel():
     key = random.key(3)
-    for draw in (lambda **mode: random.gumbel(key, (50,), **mode), lambda **mode: random.categorical(key, jnp.zeros(1000), shape=(20,), **mode)):
+    for draw in (lambda **mode: random.gumbel(key, (50,), **mode),
+                 lambda **mode: random.categorical(key, jnp.zeros(1000), shape=(20,), **mode)):
         low, high = draw(mode="low"), draw(mode="high")
         assert (low != high).any()
         np.testing.assert_array_equal(draw(), low)

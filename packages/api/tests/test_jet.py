@@ -52,7 +52,8 @@ def test_network_matches_repeated_forward_mode():
         expected.append(function(0.0))
     found = jet(network, (x,), ((direction, np.zeros(4), np.zeros(4)),))[1]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
-    np.testing.assert_allclose(laminax.jit(lambda d: jet(network, (x,), ((d, np.zeros(4), np.zeros(4)),))[1])(direction), expected, rtol=1e-9)
+    np.testing.assert_allclose(laminax.jit(lambda d: jet(network, (x,), ((d, np.zeros(4), np.zeros(4)),))[1])(direction), expected,
+                               rtol=1e-9)
 
 
 def test_taylor_method_for_a_differential_equation():

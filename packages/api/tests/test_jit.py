@@ -540,5 +540,6 @@ def test_functions_of_any_name_compile():
 def test_compiler_options_are_for_the_outermost_function():
     inner = laminax.jit(lambda x: x * 2, compiler_options={"xla_cpu_enable_fast_math": True})
     assert inner(1.0) == 2
-    with pytest.raises(ValueError, match=r"jit\(<lambda>\): `compiler_options` can only be passed to top-level `jax.jit`; got .*xla_cpu_enable_fast_math"):
+    with pytest.raises(ValueError, match=r"jit\(<lambda>\): `compiler_options` can only be passed to top-level `jax.jit`; got "
+                                         r".*xla_cpu_enable_fast_math"):
         laminax.jit(lambda x: inner(x))(1.0)

@@ -153,7 +153,8 @@ def test_functions_that_cannot_be_held_weakly_are_refused(transform):
             return x + 1
 
     for function in (AddOne(), np.sin):
-        with pytest.raises(TypeError, match=r"jit: cannot create weak reference to '.*' object, and the caches hold .*; got <.*Give p?jit a function"):
+        with pytest.raises(TypeError, match=r"jit: cannot create weak reference to '.*' object, and the caches hold .*; got <.*Give p?jit "
+                                            r"a function"):
             transform(function)
     assert float(transform(lambda x: AddOne()(x))(1.0)) == 2
     assert float(laminax.grad(AddOne())(1.0)) == 1

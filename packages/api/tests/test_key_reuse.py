@@ -23,8 +23,10 @@ def again(fun, *args, match):
 
 
 @pytest.mark.parametrize("sample, match", [
-    (random.bits, "random_bits at index 0"), (random.uniform, "jit-compiled function at index 0"), (random.split, "random_split at index 0"),
-    (laminax.jit(random.normal), r"jit-compiled function at index 0: jit\(normal\)"), (lambda k: random.permutation(k, 5), "jit-compiled function at index 0"),
+    (random.bits, "random_bits at index 0"), (random.uniform, "jit-compiled function at index 0"),
+    (random.split, "random_split at index 0"),
+    (laminax.jit(random.normal), r"jit-compiled function at index 0: jit\(normal\)"),
+    (lambda k: random.permutation(k, 5), "jit-compiled function at index 0"),
 ])
 def test_a_key_is_used_once(sample, match):
     key, other = random.split(random.key(0))
@@ -41,7 +43,8 @@ def _words(x):
 
 
 SAMPLERS = {
-    "ball": (2,), "bernoulli": (), "beta": (1.0, 2.0), "binomial": (5, 0.5), "categorical": (np.zeros(3),), "cauchy": (), "chisquare": (2.0,),
+    "ball": (2,), "bernoulli": (), "beta": (1.0, 2.0), "binomial": (5, 0.5), "categorical": (np.zeros(3),), "cauchy": (),
+    "chisquare": (2.0,),
     "choice": (5,), "dirichlet": (np.ones(3),), "double_sided_maxwell": (0.0, 1.0), "exponential": (), "f": (2.0, 3.0), "gamma": (2.0,),
     "generalized_normal": (1.5,), "geometric": (0.5,), "gumbel": (), "laplace": (), "loggamma": (2.0,), "logistic": (), "lognormal": (),
     "maxwell": (), "multinomial": (5, np.full(3, 1 / 3)), "multivariate_normal": (np.zeros(2), np.eye(2)), "normal": (), "orthogonal": (3,),
@@ -68,7 +71,8 @@ def test_programs_are_checked_before_they_run():
         laminax.debug.callback(lambda: pytest.fail("it ran"))
         return random.bits(key) + random.bits(key)
     again(twice, random.key(0), match=r"In random_bits, argument 0 is already consumed(.|\n)*test_key_reuse.py")
-    again(laminax.jit(lambda k: laminax.jit(random.normal)(k) + laminax.jit(random.uniform)(k)), random.key(0), match="In jit, argument 0 is")
+    again(laminax.jit(lambda k: laminax.jit(random.normal)(k) + laminax.jit(random.uniform)(k)), random.key(0),
+          match="In jit, argument 0 is")
 
 
 def test_keys_that_a_function_closes_over_and_those_it_returns():

@@ -150,7 +150,8 @@ def test_functions_for_other_platforms_are_not_compiled_whatever_is_done_to_the_
     other = "cuda" if laminax.default_backend() == "cpu" else "cpu"
 
     def elsewhere(x):
-        return laminax.ffi.ffi_call("a_kernel_of_another_platform", laminax.ShapeDtypeStruct(x.shape, x.dtype), vmap_method="broadcast_all")(x)
+        return laminax.ffi.ffi_call("a_kernel_of_another_platform", laminax.ShapeDtypeStruct(x.shape, x.dtype),
+                                    vmap_method="broadcast_all")(x)
 
     kernel = laminax.custom_vjp(elsewhere)
     kernel.defvjp(lambda x: (elsewhere(x), x), lambda x, ct: (elsewhere(x) * ct,))

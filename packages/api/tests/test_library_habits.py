@@ -65,7 +65,8 @@ def test_the_innermost_trace_of_values():
 
 def test_private_names_that_libraries_import():
     from laminax._src.names import ad_util, core, dispatch, dtypes, traceback_util, tree_util
-    assert dtypes.to_complex_dtype("float32") == np.complex64 and dtypes.to_inexact_dtype("int32") == dtypes.to_floating_dtype("complex64") == np.float32
+    assert (dtypes.to_complex_dtype("float32") == np.complex64
+            and dtypes.to_inexact_dtype("int32") == dtypes.to_floating_dtype("complex64") == np.float32)
     assert issubclass(dtypes.TypePromotionError, ValueError) and core.trace_state_clean()
     assert dict in tree_util._registry and int not in tree_util._registry
     dispatch.wait_for_tokens()
@@ -215,6 +216,7 @@ def test_the_upper_bound_of_uniform_may_have_axes_of_size_one_in_front():
     key, high = laminax.random.key(0), jnp.array([[3.0]])
     np.testing.assert_array_equal(laminax.random.uniform(key, (), maxval=high), laminax.random.uniform(key, (), maxval=3.0))
     assert laminax.random.uniform(key, (2,), maxval=jnp.ones((1, 2))).shape == (2,)
-    np.testing.assert_array_equal(laminax.random.uniform(key, (), minval=high, maxval=4.0), [[laminax.random.uniform(key, (), minval=3.0, maxval=4.0)]])
+    np.testing.assert_array_equal(laminax.random.uniform(key, (), minval=high, maxval=4.0),
+                                  [[laminax.random.uniform(key, (), minval=3.0, maxval=4.0)]])
     with pytest.raises(ValueError, match="broadcast-compatible"):
         laminax.random.uniform(key, (2,), maxval=jnp.ones((2, 1)))

@@ -21,8 +21,9 @@ def test_delta_orthogonal_is_the_orthogonal_matrix_at_the_centre(shape):
     assert not rest.any()
 
 
-@pytest.mark.parametrize("distribution, variance, largest", [("normal", 2, None), ("uniform", 2, 2), ("truncated_normal", 2 * (0.96196 / 0.95311) ** 2,
-                                                                                                      2 / 0.95311 * np.sqrt(2))])
+@pytest.mark.parametrize("distribution, variance, largest",
+                         [("normal", 2, None), ("uniform", 2, 2),
+                          ("truncated_normal", 2 * (0.96196 / 0.95311) ** 2, 2 / 0.95311 * np.sqrt(2))])
 def test_complex_variance_scaling_has_its_variance_and_no_preferred_phase(distribution, variance, largest):
     """Of a truncated one E|z|^2 is 1 - 4 / (e^4 - 1) = 0.96196^2, by integration; it is divided by the number that JAX has."""
     draw = initializers.variance_scaling(2 * 200, "fan_in", distribution)(laminax.random.key(1), (200, 300), np.complex64)

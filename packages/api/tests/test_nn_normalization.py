@@ -29,7 +29,8 @@ def test_softmax_of_a_mask_has_zeros_and_finite_gradients(wrap, mask):
     where, (y, log_slope) = jnp.asarray(mask), by_row(X, mask)
     np.testing.assert_allclose(wrap(lambda x: nn.softmax(x, where=where))(X), y, rtol=1e-6)
     with np.errstate(divide="ignore"):
-        np.testing.assert_allclose(wrap(lambda x: nn.log_softmax(x, where=where))(X), np.log(y), rtol=1e-6, atol=1.2e-7)  # log of a sum near 1
+        # atol: log of a sum near 1
+        np.testing.assert_allclose(wrap(lambda x: nn.log_softmax(x, where=where))(X), np.log(y), rtol=1e-6, atol=1.2e-7)
     gradient = laminax.grad(wrap(lambda x: jnp.sum(nn.log_softmax(x, where=where), where=where)))(X)
     np.testing.assert_allclose(gradient, log_slope, atol=1e-6)
     squares = laminax.grad(wrap(lambda x: jnp.sum(nn.softmax(x, where=where) ** 2)))(X)

@@ -330,7 +330,7 @@ def test_an_int_as_shape_is_the_size_of_the_only_axis():
 
 @pytest.mark.parametrize("impl", ["philox2x32", "philox4x32", "threefry4x32"])
 def test_generators_that_hash_counters_of_other_widths(impl):
-    """Compiled they are what NumPy computes; the mean and the spread of a thousand draws are those of the distribution, to four deviations."""
+    """Compiled draws equal NumPy's; the mean and the spread of a thousand draws are the distribution's, to four deviations."""
     from laminax_ir.reference import counter_generators as reference
     key = random.key(5, impl=impl)
     words = reference.seeded(impl, 5)

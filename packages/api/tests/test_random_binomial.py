@@ -61,7 +61,8 @@ def test_multinomial_samples():
     assert samples.shape == (4000, 3) and (samples.sum(-1) == 7).all()
     for i, p in enumerate((0.2, 0.5, 0.3)):
         assert p_value(samples[:, i], scipy.stats.binom(7, p)) > 1e-3
-    np.testing.assert_allclose(np.cov(samples.T), 7 * (np.diag([0.2, 0.5, 0.3]) - np.outer([0.2, 0.5, 0.3], [0.2, 0.5, 0.3])), atol=0.15)  # five standard deviations
+    # atol: five standard deviations
+    np.testing.assert_allclose(np.cov(samples.T), 7 * (np.diag([0.2, 0.5, 0.3]) - np.outer([0.2, 0.5, 0.3], [0.2, 0.5, 0.3])), atol=0.15)
 
 
 def test_multinomial_arguments():

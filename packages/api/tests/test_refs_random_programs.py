@@ -18,7 +18,8 @@ def _drawn(draw: random.Random, depth: int) -> list:
     """Instructions: `(what, index, other index, factor)`, or `(what, count, instructions, other instructions)`."""
     program = []
     for _ in range(draw.randint(1, 3)):
-        what = draw.choice(["set", "add", "slice", "array", "computed"] + ["loop", "scan", "while", "cond", "jit", "checkpoint"] * (depth > 0))
+        what = draw.choice(["set", "add", "slice", "array", "computed"]
+                           + ["loop", "scan", "while", "cond", "jit", "checkpoint"] * (depth > 0))
         if what in ("loop", "scan", "while", "cond", "jit", "checkpoint"):
             program.append((what, draw.randint(1, 3), _drawn(draw, depth - 1), _drawn(draw, depth - 1)))
         else:

@@ -17,8 +17,10 @@ V = np.ones(3, np.float32)
 
 
 @pytest.mark.parametrize("call, error, words", [
-    (lambda: laminax.shard_map(lambda x: x, mesh=3, in_specs=P(), out_specs=P()), TypeError, "instance for mesh, but got 3 of type int.*make_mesh"),
-    (lambda: laminax.linear_transpose(str, slice(None)), TypeError, r"linear_transpose: .*a shape and a dtype; got slice\(None, None, None\) of type slice"),
+    (lambda: laminax.shard_map(lambda x: x, mesh=3, in_specs=P(), out_specs=P()), TypeError,
+     "instance for mesh, but got 3 of type int.*make_mesh"),
+    (lambda: laminax.linear_transpose(str, slice(None)), TypeError,
+     r"linear_transpose: .*a shape and a dtype; got slice\(None, None, None\) of type slice"),
     (lambda: jnp.count_nonzero(KEY), TypeError, r"count_nonzero does not accept dtype key<fry>.*random.key_data"),
     (lambda: jnp.any(KEY), TypeError, "any does not accept dtype key<fry>"),
     (lambda: jnp.logical_not(KEY), TypeError, "logical_not does not accept dtype key<fry>"),
@@ -28,7 +30,8 @@ V = np.ones(3, np.float32)
     (lambda: jnp.histogram(3, range=(V, V)), ValueError, "histogram: range must be None or a pair of scalars"),
     (lambda: jnp.histogramdd(np.ones((3, 2)), range=[(1, 2, 3), (1, 2)]), ValueError, r"range must be None or a pair.*\(1, 2, 3\)"),
     (lambda: jnp.histogram(3, bins=-1), ValueError, "histogram: bins must be positive where it is their number, got -1"),
-    (lambda: jnp.polyint(2**63), ValueError, r"polyint: p must be an array of coefficients, .*got the scalar 9223372036854775808.*array\(\[p\]\)"),
+    (lambda: jnp.polyint(2**63), ValueError, r"polyint: p must be an array of coefficients, .*got the scalar "
+                                             r"9223372036854775808.*array\(\[p\]\)"),
     (lambda: jnp.polyder(2.5), ValueError, "polyder: p must be an array of coefficients"),
     (lambda: jnp.polyval(2.5, 7), ValueError, "polyval: p must be an array of coefficients"),
     (lambda: jnp.polydiv(V, np.zeros(0, np.float32)), ValueError, "polydiv: v has no coefficients"),
@@ -41,11 +44,14 @@ V = np.ones(3, np.float32)
     (lambda: tree_util.treedef_children(3), TypeError, "treedef_children: a PyTreeDef is expected, got 3 of type int"),
     (lambda: tree_util.treedef_is_leaf(3), TypeError, "treedef_is_leaf: a PyTreeDef is expected"),
     (lambda: tree_util.tree_transpose(3, None, [1]), TypeError, "tree_transpose: a PyTreeDef is expected"),
-    (lambda: laminax.checkpoint(lambda x: x, static_argnums=1.5), TypeError, "checkpoint: static_argnums must be an int or a sequence of ints.*got 1.5"),
+    (lambda: laminax.checkpoint(lambda x: x, static_argnums=1.5), TypeError,
+     "checkpoint: static_argnums must be an int or a sequence of ints.*got 1.5"),
     (lambda: laminax.checkpoint(lambda x: x, static_argnames=5), TypeError, "checkpoint: static_argnames must be a string.*got 5"),
-    (lambda: laminax.custom_jvp(lambda x: x, nondiff_argnums=1.5), TypeError, "nondiff_argnums of .* must be an int or a sequence of ints.*got 1.5"),
+    (lambda: laminax.custom_jvp(lambda x: x, nondiff_argnums=1.5), TypeError,
+     "nondiff_argnums of .* must be an int or a sequence of ints.*got 1.5"),
     (lambda: laminax.custom_vjp(lambda x: x, nondiff_argnums="a"), TypeError, "nondiff_argnums of .* must be an int.*got 'a'"),
-    (lambda: random.wrap_key_data(3), TypeError, "random.wrap_key_data: invalid PRNG key data: an array with ndim, shape and dtype is expected, got a int: 3"),
+    (lambda: random.wrap_key_data(3), TypeError, "random.wrap_key_data: invalid PRNG key data: an array with ndim, shape and dtype is "
+                                                 "expected, got a int: 3"),
     (lambda: random.wrap_key_data(V), TypeError, "random.wrap_key_data: invalid PRNG key data: the dtype must be uint32, got float32"),
     (lambda: laminax.jit(random.wrap_key_data)(np.ones(3, np.uint32)), TypeError, r"random.wrap_key_data: .*has shape \(2,\).*got \(3,\)"),
     (lambda: random.normal(np.ones(3, np.uint32)), TypeError, r"random.normal: invalid PRNG key data.*got \(3,\)")])
@@ -59,18 +65,22 @@ def test_what_was_wrong_is_said(call, error, words):
     (lambda: jnp.zeros(2**63), r"full: each size in the shape must be from 0 to 2\*\*63 - 1"),
     (lambda: jnp.tri(3, 2**63), "tri: each size in the shape"), (lambda: jnp.eye(2**63), "eye: each size"),
     (lambda: lax.iota("int32", 2**63), "each size in the shape"), (lambda: jnp.broadcast_to(1.0, (2**63,)), "broadcast_to: each size"),
-    (lambda: random.split(KEY, 2**63), "each size in the shape"), (lambda: random.choice(KEY, 2**63, (2,)), "choice: a, the number of what is chosen from"),
+    (lambda: random.split(KEY, 2**63), "each size in the shape"),
+    (lambda: random.choice(KEY, 2**63, (2,)), "choice: a, the number of what is chosen from"),
     (lambda: laminax.eval_shape(lambda x: x, laminax.ShapeDtypeStruct((2**63,), "float32")), r"2\*\*63 - 1"),
-    (lambda: jnp.diag_indices(2**63), "diag_indices: n must be from 0 to"), (lambda: jnp.triu_indices(2**63), "triu_indices: n must be from 0 to"),
+    (lambda: jnp.diag_indices(2**63), "diag_indices: n must be from 0 to"),
+    (lambda: jnp.triu_indices(2**63), "triu_indices: n must be from 0 to"),
     (lambda: jnp.tril_indices(3, m=2**63), "tril_indices: m must be"), (lambda: jnp.blackman(2**63), "blackman: M must be"),
     (lambda: jnp.kaiser(2**63, 1.0), "kaiser: M must be"), (lambda: special.bernoulli(2**63), "bernoulli: n must be"),
     (lambda: jnp.diag_indices(4, ndim=2**31), "diag_indices: arrays have at most 1024 axes, got 2147483648"),
     (lambda: lax.broadcast_to_rank(V, 10**6), "broadcast_to_rank: arrays have at most 1024 axes, got 1000000"),
     (lambda: lax.broadcast_to_rank(V, 2**63), "broadcast_to_rank: arrays have at most 1024 axes"),
     (lambda: jnp.expand_dims(1.0, tuple(range(10**5))), "expand_dims: arrays have at most 1024 axes"),
-    (lambda: jnp.reshape(1.0, (1,) * 10**5), "reshape: arrays have at most 1024 axes"), (lambda: jnp.tile(1.0, (1,) * 10**5), "at most 1024 axes"),
+    (lambda: jnp.reshape(1.0, (1,) * 10**5), "reshape: arrays have at most 1024 axes"),
+    (lambda: jnp.tile(1.0, (1,) * 10**5), "at most 1024 axes"),
     (lambda: jnp.zeros((1,) * 10**5), "full: arrays have at most 1024 axes"),
-    (lambda: sl.pascal(2**63), "pascal: n must be at most 32768, got 9223372036854775808"), (lambda: sl.invpascal(2**40), "invpascal: n must be at most"),
+    (lambda: sl.pascal(2**63), "pascal: n must be at most 32768, got 9223372036854775808"),
+    (lambda: sl.invpascal(2**40), "invpascal: n must be at most"),
     (lambda: sl.invhilbert(2**63), "invhilbert: n must be at most"), (lambda: sl.hilbert(2**63), "hilbert: n must be at most"),
     (lambda: sl.hadamard(2**62), "hadamard: n must be at most"), (lambda: sl.helmert(2**63), "helmert: n must be at most"),
     (lambda: sl.dft(2**63), "dft: n must be at most")])
@@ -81,7 +91,8 @@ def test_sizes_are_checked_first(call, words):
 
 
 @pytest.mark.parametrize("call", [
-    lambda: jnp.arange(2**40), lambda: jnp.diag_indices(2**40), lambda: jnp.tri(2**40), lambda: jnp.eye(2**40), lambda: jnp.linspace(0, 1, 2**40),
+    lambda: jnp.arange(2**40), lambda: jnp.diag_indices(2**40), lambda: jnp.tri(2**40), lambda: jnp.eye(2**40),
+    lambda: jnp.linspace(0, 1, 2**40),
     lambda: jnp.indices((2**40,)), lambda: laminax.nn.one_hot(1, 2**40), lambda: jnp.fft.fft(np.ones(3, np.complex64), 2**40),
     lambda: random.normal(KEY, (2**40,)), lambda: random.split(KEY, 2**40), lambda: laminax.jit(lambda: (jnp.zeros(2**40), 1.0))()])
 def test_results_that_no_memory_holds(call):

@@ -52,7 +52,8 @@ def test_under_jit_and_vmap():
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda: minimize(rosenbrock, np.zeros(2), method="Nelder-Mead"), ValueError, "method must be 'BFGS' or 'l-bfgs-.*', got 'Nelder-Mead'"),
+    (lambda: minimize(rosenbrock, np.zeros(2), method="Nelder-Mead"), ValueError,
+     "method must be 'BFGS' or 'l-bfgs-.*', got 'Nelder-Mead'"),
     (lambda: minimize(rosenbrock, np.zeros((2, 2)), method="BFGS"), ValueError, "x0 must be a vector"),
     (lambda: minimize(rosenbrock, np.zeros(2), 3, method="BFGS"), TypeError, "args 3 must be a tuple"),
     (lambda: minimize(rosenbrock, np.zeros(2), method="BFGS", options={"speed": 1}), ValueError, r"unknown options \['speed'\]"),
@@ -79,13 +80,14 @@ def test_minima_with_limited_memory():
 def test_limited_memory_that_holds_all_steps_finds_the_minimum_of_a_quadratic_function_in_few():
     """With as many pairs as axes the method ends like conjugate gradients do: Nocedal and Wright, section 7.2."""
     a = np.diag([1.0, 10, 100]) + 0.5
-    result = minimize(lambda x: x @ jnp.asarray(a) @ x / 2 - x.sum(), np.zeros(3), method="L-BFGS-experimental-do-not-rely-on-this", tol=1e-9,
-                      options={"ftol": 0.0})
+    result = minimize(lambda x: x @ jnp.asarray(a) @ x / 2 - x.sum(), np.zeros(3), method="L-BFGS-experimental-do-not-rely-on-this",
+                      tol=1e-9, options={"ftol": 0.0})
     np.testing.assert_allclose(result.x, np.linalg.solve(a, np.ones(3)), atol=1e-9)
     assert result.nit < 20
 
 
-@pytest.mark.parametrize("options, status", [({"maxiter": 2}, 1), ({"maxfun": 3}, 2), ({"maxgrad": 3}, 3), ({"ftol": 1e6}, 4), ({"maxiter": 0}, 1)])
+@pytest.mark.parametrize("options, status",
+                         [({"maxiter": 2}, 1), ({"maxfun": 3}, 2), ({"maxgrad": 3}, 3), ({"ftol": 1e6}, 4), ({"maxiter": 0}, 1)])
 def test_why_the_search_with_limited_memory_stops(options, status):
     result = minimize(rosenbrock, np.array([-1.2, 1.0]), method=LIMITED, options=options)
     assert not result.success and result.status == status and result.fun <= rosenbrock(np.array([-1.2, 1.0]))

@@ -61,7 +61,8 @@ def test_euler_angles(both):
     close(mine[0].as_euler("ZXZ", degrees=True), theirs[0].as_euler("ZXZ", degrees=True))
 
 
-@pytest.mark.parametrize("seq, angles", [("xyz", [0.3, np.pi / 2, 0.4]), ("ZYX", [0.3, -np.pi / 2, 0.4]), ("zxz", [0.3, 0.0, 0.4]), ("XYX", [0.3, np.pi, 0.2])])
+@pytest.mark.parametrize("seq, angles", [("xyz", [0.3, np.pi / 2, 0.4]), ("ZYX", [0.3, -np.pi / 2, 0.4]), ("zxz", [0.3, 0.0, 0.4]),
+                                         ("XYX", [0.3, np.pi, 0.2])])
 def test_locked_angles_mean_the_same_rotation(seq, angles):
     rotation = Rotation.from_euler(seq, np.array(angles))
     found = rotation.as_euler(seq)

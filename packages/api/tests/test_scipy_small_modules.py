@@ -120,7 +120,8 @@ POSITIVE = A @ A.T / 12
 B = RNG.normal(size=12)
 
 
-@pytest.mark.parametrize("name, matrix", [("cg", POSITIVE), ("bicgstab", A), ("gmres", A), ("cg", POSITIVE + 1j * (A - A.T)), ("gmres", A * 1j)])
+@pytest.mark.parametrize("name, matrix",
+                         [("cg", POSITIVE), ("bicgstab", A), ("gmres", A), ("cg", POSITIVE + 1j * (A - A.T)), ("gmres", A * 1j)])
 def test_solvers(name, matrix):
     solve = getattr(sparse.linalg, name)
     exact = np.linalg.solve(matrix, B)
@@ -179,7 +180,8 @@ def test_gmres_starts_anew():
     np.testing.assert_allclose(A @ x, B, atol=1e-8)
 
 
-@pytest.mark.parametrize("matrix, start", [(A, None), (A * 1j + POSITIVE, None), (A, np.ones(12)), (np.diag(np.arange(1.0, 13)), np.ones(12))])
+@pytest.mark.parametrize("matrix, start",
+                         [(A, None), (A * 1j + POSITIVE, None), (A, np.ones(12)), (np.diag(np.arange(1.0, 13)), np.ones(12))])
 def test_gmres_incremental(matrix, start):
     gmres = functools.partial(sparse.linalg.gmres, x0=start, solve_method="incremental")
     b, exact = B.astype(matrix.dtype), np.linalg.solve(matrix, B)
@@ -207,7 +209,8 @@ def test_gmres_incremental_of_what_is_solved_already():
     (lambda: fft.dctn(TABLE, s=(2,), axes=(0, 1)), ValueError, "one size for each of the axes"),
     (lambda: ndimage.map_coordinates(TABLE, [B], 1), ValueError, "length input.ndim, but 1 != 2"),
     (lambda: ndimage.map_coordinates(B, [B], 3), NotImplementedError, "requires order<=1: it must be 0 or 1, got 3"),
-    (lambda: ndimage.map_coordinates(B, [B], 1, "mirrored"), NotImplementedError, "does not yet support mode 'mirrored': it must be one of"),
+    (lambda: ndimage.map_coordinates(B, [B], 1, "mirrored"), NotImplementedError,
+     "does not yet support mode 'mirrored': it must be one of"),
     (lambda: interpolate.RegularGridInterpolator((B,), TABLE), ValueError, "the points in axis 0 must be a vector of 5"),
     (lambda: interpolate.RegularGridInterpolator((np.arange(5.0),), TABLE, "cubic"), ValueError, "got 'cubic'"),
     (lambda: interpolate.RegularGridInterpolator((np.arange(5.0),), TABLE, bounds_error=True), NotImplementedError, "bounds_error=True"),

@@ -18,7 +18,8 @@ CASES = {
     "dawsn": (REAL,), "spence": (np.append(POSITIVE, [0.49, 0.51, 2.0, 1e6]),),
     "owens_t": (np.array([0.0, 0.5, 1.5, 3.0, -2.0, 8.0])[:, None], np.array([0.2, 1.0, 3.0, -0.7, 40.0, np.inf, 0.0])),
     "expn": (np.array([0, 1, 2, 3, 10])[:, None], np.array([0.1, 0.9, 1.0, 1.1, 3.0, 30.0])),
-    "comb": (np.array([5, 10, 30, 3])[:, None], np.array([0, 2, 3, 7, -1])), "poch": (np.array([0.5, 2.0, 7.3, -1.5])[:, None], np.array([0.0, 1.0, 2.5])),
+    "comb": (np.array([5, 10, 30, 3])[:, None], np.array([0, 2, 3, 7, -1])),
+    "poch": (np.array([0.5, 2.0, 7.3, -1.5])[:, None], np.array([0.0, 1.0, 2.5])),
     "boxcox": (POSITIVE[:, None], np.array([0.0, 0.5, -1.0, 1e-9])), "boxcox1p": (POSITIVE[:, None], np.array([0.0, 0.5, -1.0, 1e-9])),
 }
 

@@ -101,7 +101,8 @@ def test_multinomial():
 
 def test_multivariate_normal():
     x, mean, cov = np.array([[1.0, 2], [0, -1], [3, 3]]), np.array([0.5, 1]), np.array([[2.0, 0.5], [0.5, 1]])
-    np.testing.assert_allclose(stats.multivariate_normal.logpdf(x, mean, cov), scipy.stats.multivariate_normal.logpdf(x, mean, cov), rtol=1e-12)
+    np.testing.assert_allclose(stats.multivariate_normal.logpdf(x, mean, cov), scipy.stats.multivariate_normal.logpdf(x, mean, cov),
+                               rtol=1e-12)
     np.testing.assert_allclose(stats.multivariate_normal.pdf(x, mean, 2.0), scipy.stats.multivariate_normal.pdf(x, mean, 2.0), rtol=1e-12)
     np.testing.assert_allclose(stats.multivariate_normal.logpdf(x[0, 0], 1.0, 2.0), scipy.stats.norm.logpdf(1, 1, np.sqrt(2)), rtol=1e-12)
     covs = np.stack([cov, 2 * cov, 3 * cov])

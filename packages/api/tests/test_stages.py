@@ -120,7 +120,8 @@ def test_keywords_unused_arguments_constants_and_donation():
 @pytest.mark.parametrize("args, message", [
     ((np.ones((2, 3), np.float32), {"right": np.ones((3, 5), np.float32)}),
      r"Argument 'y\['right'\]' compiled with float32\[3,4\] and called with float32\[3,5\]"),
-    ((np.ones((2, 3), np.int32), {"right": np.ones((3, 4), np.float32)}), r"mismatches are:\nArgument 'x' compiled with float32\[2,3\].*int32\[2,3\]"),
+    ((np.ones((2, 3), np.int32), {"right": np.ones((3, 4), np.float32)}),
+     r"mismatches are:\nArgument 'x' compiled with float32\[2,3\].*int32\[2,3\]"),
     ((np.ones((2, 3), np.float32), {"left": np.ones((3, 4), np.float32)}), "keys.*right.*left|left.*right"),
     ((np.ones((2, 3), np.float32),), "takes 2 positional arguments"),
     ((np.ones((2, 3), np.float32), {"right": "text"}), r"argument y\['right'\] is not an array: 'text'"),

@@ -60,7 +60,8 @@ def test_the_users_frames_remain_of_nested_transformations():
 
 @pytest.mark.parametrize("call", [
     lambda: laminax.jit(fails)(1.0), lambda: laminax.jit(fails).lower(1.0), lambda: laminax.vmap(fails)(jnp.ones(2)),
-    lambda: laminax.grad(fails)(1.0), lambda: laminax.jacfwd(fails)(1.0), lambda: laminax.hessian(fails)(1.0), lambda: laminax.jvp(fails, (1.0,), (1.0,)),
+    lambda: laminax.grad(fails)(1.0), lambda: laminax.jacfwd(fails)(1.0), lambda: laminax.hessian(fails)(1.0),
+    lambda: laminax.jvp(fails, (1.0,), (1.0,)),
     lambda: laminax.vjp(fails, 1.0), lambda: laminax.linearize(fails, 1.0), lambda: laminax.checkpoint(fails)(1.0),
     lambda: laminax.custom_gradient(fails)(1.0), lambda: laminax.make_jaxpr(fails)(1.0), lambda: laminax.eval_shape(fails, 1.0),
     lambda: lax.switch(1, [jnp.sin, fails, jnp.cos], 1.0), lambda: lax.fori_loop(0, 3, fails, 1.0), lambda: lax.map(fails, jnp.ones(2)),

@@ -9,7 +9,8 @@ from laminax_ir.options import config
 from laminax_transforms import jvp, vjp, vmap
 
 
-def check_derivatives(fun, *args, order: int = 2, rtol: float = 1e-5, atol: float = 1e-6, forward: bool = True, reverse: bool = True) -> None:
+def check_derivatives(fun, *args, order: int = 2, rtol: float = 1e-5, atol: float = 1e-6, forward: bool = True,
+                      reverse: bool = True) -> None:
     """Forward mode against central differences, reverse mode against forward mode, up to the given order.
 
     Args:

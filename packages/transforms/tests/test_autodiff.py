@@ -315,7 +315,8 @@ def test_argnums_of_another_type(argnums):
 
 
 def test_argnums_out_of_range():
-    with pytest.raises(TypeError, match=r"grad\(f\): differentiating with respect to argnums=2 requires at least 3 positional arguments.* but got only 1"):
+    with pytest.raises(TypeError, match=r"grad\(f\): differentiating with respect to argnums=2 requires at least 3 positional arguments.* "
+                                        r"but got only 1"):
         def f(x, y=1, z=2):
             return x
         grad(f, 2)(1.0)
@@ -359,7 +360,8 @@ def test_arguments_that_cannot_be_differentiated():
     (1.0, 1.0, TypeError, "must be tuples or lists; found float and float"),
     ((1.0,), [1.0], TypeError, "must have the same tree structure; primals is a tuple .* tangents is a list"),
     ((1.0,), (1.0, 2.0), TypeError, "must have the same tree structure"),
-    (({"w": X},), ({"w": X[:2]},), ValueError, r"different primal and tangent shapes\. tangents\[0\]\['w'\]: a tangent must have the shape and dtype of its primal, f64\[3\]; got f64\[2\]"),
+    (({"w": X},), ({"w": X[:2]},), ValueError, r"different primal and tangent shapes\. tangents\[0\]\['w'\]: a tangent must have the shape "
+                                               r"and dtype of its primal, f64\[3\]; got f64\[2\]"),
     ((X,), (X.astype(np.float32),), TypeError, r"do not match\..*f64\[3\]; got f32\[3\]"),
     ((np.array([1, 2]),), (np.array([1, 2]),), TypeError, r"the tangent of i64\[2\] must be float0\[2\]"),
     (("text",), ("text",), TypeError, r"primals\[0\] is not an array: got 'text'"),
@@ -373,7 +375,8 @@ def test_vjp_refuses_cotangents_that_do_not_fit():
     _, pullback = vjp(lambda x: {"y": x * 2, "z": x}, X)
     with pytest.raises(ValueError, match="unexpected tree structure: the cotangent must have the structure of the function's result"):
         pullback(X)
-    with pytest.raises(ValueError, match=r"unexpected JAX type: the cotangent\['z'\] must have the shape and dtype of the result, f64\[3\]; got f64\[2\]"):
+    with pytest.raises(ValueError, match=r"unexpected JAX type: the cotangent\['z'\] must have the shape and dtype of the result, "
+                                         r"f64\[3\]; got f64\[2\]"):
         pullback({"y": X, "z": X[:2]})
 
 
@@ -401,10 +404,13 @@ def test_another_structure_of_tangents_or_cotangents_is_shown_by_its_path(call):
 def test_functions_that_are_not_linear_are_not_transposed():
     with pytest.raises((TypeError, NotImplementedError), match="sin"):
         linear_transpose(op.sin, X)(X)
-    for to_integers, x in ((lambda x: op.convert_element_type(x, np.float64), np.array([1, 2])), (lambda x: op.convert_element_type(x, np.int64), X)):
-        with pytest.raises(TypeError, match=r"only supports .* integer -> integer functions, but <lambda> is \['(int|float)64'\] -> \['(int|float)64'\]"):
+    for to_integers, x in ((lambda x: op.convert_element_type(x, np.float64), np.array([1, 2])),
+                           (lambda x: op.convert_element_type(x, np.int64), X)):
+        with pytest.raises(TypeError, match=r"only supports .* integer -> integer functions, but <lambda> is \['(int|float)64'\] -> "
+                                            r"\['(int|float)64'\]"):
             linear_transpose(to_integers, x)
-    with pytest.raises(TypeError, match=r"linear_transpose: cotangent type does not match: the cotangent\['y'\] must have the shape and dtype of the result, f64\[3\]; got f64\[2\]"):
+    with pytest.raises(TypeError, match=r"linear_transpose: cotangent type does not match: the cotangent\['y'\] must have the shape and "
+                                        r"dtype of the result, f64\[3\]; got f64\[2\]"):
         linear_transpose(lambda x: {"y": 2.0 * x}, X)({"y": X[:2]})
 
 
@@ -497,7 +503,8 @@ def test_a_leaked_tracer_says_where_it_was_made_and_used():
         return op.cos(kept[0])
 
     with pytest.raises(LeakedTracerError, match=r"(?s)value traced by grad\(leaky\) was used after that trace had ended.*"
-                                                r"float64\[3\], which was created on line test_autodiff.py:\d+ in leaky, and used at test_autodiff.py:\d+ in user"):
+                                                r"float64\[3\], which was created on line test_autodiff.py:\d+ in leaky, and used at "
+                                                r"test_autodiff.py:\d+ in user"):
         user()
     kept.clear()
     with check_leaks(), pytest.raises(LeakedTracerError, match=r"(?s)grad\(leaky\) is still alive.*in leaky; kept by a list"):

@@ -114,7 +114,8 @@ def test_each_question_about_a_called_program_is_answered_once():
         return reduce_sum(x, (0,))
 
     avals = [ShapedArray((3,), np.dtype(float))] * 3
-    stage(lambda x, w, shared: [vmap(grad(deep), in_axes=(0, 0, None))(x, w, shared)], [ShapedArray((4, 3), np.dtype(float))] * 2 + avals[:1])
+    stage(lambda x, w, shared: [vmap(grad(deep), in_axes=(0, 0, None))(x, w, shared)],
+          [ShapedArray((4, 3), np.dtype(float))] * 2 + avals[:1])
     (program,) = f.cache.values()
     assert questions(program, linearize_jaxpr) == {((True, False),)}
     split = linearize_jaxpr(program, (True, False))
@@ -362,7 +363,8 @@ def test_the_cotangent_of_a_shared_operand_adds_up():
     def fun(x, w):
         return [op.mul(x, w)]
 
-    call = lambda x, w: CustomVJPCall(fun, lambda xs, perturbed: (fun(*xs), xs), lambda r, cts: [op.mul(cts[0], r[1]), op.mul(cts[0], r[0])],  # noqa: E731
+    call = lambda x, w: CustomVJPCall(fun, lambda xs, perturbed: (fun(*xs), xs),  # noqa: E731
+                                      lambda r, cts: [op.mul(cts[0], r[1]), op.mul(cts[0], r[0])],
                                       [x, w], "product").bind()[0]
     x_ct, w_ct = vjp(lambda x, w: vmap(call, in_axes=(0, None))(x, w), X, 2.0)[1](np.ones(3))
     np.testing.assert_allclose(x_ct, [2, 2, 2])

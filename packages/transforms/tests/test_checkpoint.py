@@ -141,8 +141,8 @@ def test_static_arguments():
     f = checkpoint(power, static_argnums=1, static_argnames="negate")
     np.testing.assert_allclose(grad(lambda x: f(x, 2, negate=True))(np.float32(1.5)), -4 * 1.5**3, rtol=1e-6)
     np.testing.assert_allclose(grad(lambda x: f(x, 1))(np.float32(1.5)), 3.0, rtol=1e-6)
-    np.testing.assert_allclose(grad(lambda n, x: checkpoint(power, static_argnums=(-1,))(x, 2), argnums=1)(0.0, np.float32(1.5)), 4 * 1.5**3,
-                               rtol=1e-6)
+    np.testing.assert_allclose(grad(lambda n, x: checkpoint(power, static_argnums=(-1,))(x, 2), argnums=1)(0.0, np.float32(1.5)),
+                               4 * 1.5**3, rtol=1e-6)
 
 
 def test_a_function_is_traced_once():
@@ -182,7 +182,8 @@ def test_custom_rules_are_kept():
 
 
 @pytest.mark.parametrize("policy", [None, checkpoint_policies.everything_saveable, lambda prim, *_, **__: prim.name == "sin"])
-@pytest.mark.parametrize("call", [lambda f, x: f(x), lambda f, x: scan(lambda c, _: (f(c), None), x, None, length=1)[0]], ids=["call", "scan"])
+@pytest.mark.parametrize("call", [lambda f, x: f(x), lambda f, x: scan(lambda c, _: (f(c), None), x, None, length=1)[0]],
+                         ids=["call", "scan"])
 def test_forward_over_reverse_mode_through_a_reverse_rule(policy, call):
     """Of the function that was differentiated the rule has run; what it consists of has a derivative in forward mode."""
     @custom_vjp
@@ -335,7 +336,8 @@ def test_cse_is_prevented_for_some_arguments(flags, expected):
     assert list(call.params["prevent_cse"]) == expected
     first, again = [e for e in jaxpr_of(lambda *xs: grad(flat)(*xs), *leaves).eqns if e.primitive is checkpoint_p]
     assert list(again.params["prevent_cse"]) == [*expected, True]  # the last one is the cotangent
-    np.testing.assert_allclose(grad(flat)(*leaves), grad(lambda *xs: f(*[xs[0], xs[-1]] if len(xs) == 2 else [xs[:2], xs[2]]))(*leaves), rtol=1e-6)
+    np.testing.assert_allclose(grad(flat)(*leaves), grad(lambda *xs: f(*[xs[0], xs[-1]] if len(xs) == 2 else [xs[:2], xs[2]]))(*leaves),
+                               rtol=1e-6)
     batched = jaxpr_of(lambda *xs: total(vmap(flat)(*xs)), *[np.stack([x, x]) for x in leaves]).eqns[0]
     assert list(batched.params["prevent_cse"]) == expected
 
@@ -380,7 +382,8 @@ def test_concrete():
     (lambda: grad(lambda x: checkpoint(sin, static_argnums=4)(x))(1.0), ValueError, "static_argnums"),
     (lambda: checkpoint_name(X, 3), TypeError, "the name must be a string, got 3"),
     (lambda: P.save_only_these_names(["a"]), TypeError, "names must be strings"),
-    (lambda: grad(checkpoint(sin, policy=lambda *_, **__: "yes"))(1.0), TypeError, "the policy must return a bool, .* got 'yes' for the result of cos"),
+    (lambda: grad(checkpoint(sin, policy=lambda *_, **__: "yes"))(1.0), TypeError,
+     "the policy must return a bool, .* got 'yes' for the result of cos"),
 ])
 def test_wrong_calls(call, error, message):
     with pytest.raises(error, match=message):

@@ -68,7 +68,8 @@ def test_same_derivatives(fun, policy):
 @pytest.mark.parametrize("fun, policy, here, there", [
     (chain, NAMED, [(3,)], [(3,)]), (chain, PRODUCTS, [], [(3,)]), (loop, NAMED, [(3, 3)], [(3, 3)]), (branches, NAMED, [(3,)], [(3,)])])
 def test_where_values_are_saved(fun, policy, here, there):
-    kept = [aval for aval, where in saved_residuals(checkpoint(fun, policy=policy), X) if "argument" not in where and "constant" not in where]
+    kept = [aval for aval, where in saved_residuals(checkpoint(fun, policy=policy), X)
+            if "argument" not in where and "constant" not in where]
     spaces = {space: [aval.shape for aval in kept if aval.memory_space is space and aval.shape] for space in MemorySpace}
     assert spaces[MemorySpace.Host] == there and len(spaces[MemorySpace.Device]) >= len(here)
 

@@ -158,7 +158,8 @@ OPERATIONS = {
     "reduce_sum": lambda x, y: op.sin(total(x)) * y, "reduce_max": lambda x, y: reduction.reduce_max(x, (0,)) * y,
     "reduce_prod": lambda x, y: reduction.reduce_prod(op.cos(x), (0,)) + y,
     "softmax": lambda x, y: op.exp(x - reduction.reduce_max(x, (0,))) / total(op.exp(x - reduction.reduce_max(x, (0,)))) * y,
-    "dot": lambda x, y: dot(MATRIX, x) * 0.5, "inner": lambda x, y: op.tanh(dot(x, y)) * x, "matvec": lambda x, y: dot(op.tanh(outer(x, y)), y),
+    "dot": lambda x, y: dot(MATRIX, x) * 0.5, "inner": lambda x, y: op.tanh(dot(x, y)) * x,
+    "matvec": lambda x, y: dot(op.tanh(outer(x, y)), y),
     "reshape": lambda x, y: part(shape.reshape(shape.transpose(outer(op.tanh(x), y), (1, 0)), (9,)), 2, 5),
     "concatenate": lambda x, y: shape.concatenate([part(x, 1, 3), part(y, 0, 1)], 0), "pad": lambda x, y: shape.pad(x, 0.5, ((1, -1, 0),)),
     "rev": lambda x, y: shape.rev(x, (0,)) * y, "index": lambda x, y: op.sin(at(x, 1)) * y,
@@ -166,15 +167,19 @@ OPERATIONS = {
     "top_k": lambda x, y: sorting.top_k(shape.concatenate([x, y], 0), N)[0],
     "cumsum": lambda x, y: cumulative.cumsum(op.sin(x)), "cumprod": lambda x, y: cumulative.cumprod(op.cos(x), reverse=True),
     "cummax": lambda x, y: cumulative.cummax(x), "cumlogsumexp": lambda x, y: cumulative.cumlogsumexp(op.sin(x)),
-    "dynamic_slice": gathered, "dynamic_update_slice": lambda x, y: slicing.dynamic_update_slice(x, op.sin(part(y, 0, 1)), (reduction.argmax(y, 0, np.int32),)),
+    "dynamic_slice": gathered,
+    "dynamic_update_slice": lambda x, y: slicing.dynamic_update_slice(x, op.sin(part(y, 0, 1)), (reduction.argmax(y, 0, np.int32),)),
     "scatter_add": scattered,
-    "conv": lambda x, y: shape.reshape(convolution.conv(shape.reshape(op.tanh(x), (1, 1, N)), shape.reshape(y, (1, 1, N)), (1,), "SAME"), (N,)),
+    "conv": lambda x, y: shape.reshape(convolution.conv(shape.reshape(op.tanh(x), (1, 1, N)), shape.reshape(y, (1, 1, N)), (1,), "SAME"),
+                                       (N,)),
     "window_sum": lambda x, y: reduce_window(x, 0.0, op.add, (2,), (1,), "SAME") * 0.5,
     "window_max": lambda x, y: reduce_window(x, -np.inf, op.max, (2,), (1,), "SAME"),
-    "triangular_solve": lambda x, y: shape.squeeze(linalg.triangular_solve(outer(op.sin(x), op.cos(y)) + 3.0 * np.eye(N), shape.reshape(y, (N, 1)), left_side=True, lower=True), (1,)),
+    "triangular_solve": lambda x, y: shape.squeeze(linalg.triangular_solve(outer(op.sin(x), op.cos(y)) + 3.0 * np.eye(N),
+                                                                           shape.reshape(y, (N, 1)), left_side=True, lower=True), (1,)),
     "cholesky": lambda x, y: dot(linalg.cholesky(well_conditioned(x, y)), y) * 0.3,
-    "fft": spectrum, "scan": looped, "fori_loop": fori, "cond": chosen, "custom_jvp": with_own_jvp, "jit": inner_call, "checkpoint": inner_checkpoint,
-    "inner_grad": lambda x, y: grad(lambda a: total(op.sin(a * y)))(x), "inner_vmap": lambda x, y: vmap(lambda a: op.tanh(a * total(y)))(x),
+    "fft": spectrum, "scan": looped, "fori_loop": fori, "cond": chosen, "custom_jvp": with_own_jvp, "jit": inner_call,
+    "checkpoint": inner_checkpoint, "inner_grad": lambda x, y: grad(lambda a: total(op.sin(a * y)))(x),
+    "inner_vmap": lambda x, y: vmap(lambda a: op.tanh(a * total(y)))(x),
     "inner_jvp": lambda x, y: jvp(lambda a: op.sin(a) * x, (y,), (x,))[1],
     "linearize": lambda x, y: linearize(op.tanh, x)[1](y),
 }
@@ -209,8 +214,8 @@ def as_often_as_it_says(x, y):
 
 FORWARD_ONLY = {"while": until_large, "dynamic fori_loop": as_often_as_it_says}
 EVERY = {**OPERATIONS, **DRAWN, **FORWARD_ONLY}
-NOT_SMOOTH = {"max", "min", "abs", "clamp", "rem", "sign", "floor", "select", "convert", "reduce_max", "sort", "sort_key_val", "top_k", "cummax",
-              "dynamic_slice", "dynamic_update_slice", "window_max", "cond", "stop_gradient"}
+NOT_SMOOTH = {"max", "min", "abs", "clamp", "rem", "sign", "floor", "select", "convert", "reduce_max", "sort", "sort_key_val", "top_k",
+              "cummax", "dynamic_slice", "dynamic_update_slice", "window_max", "cond", "stop_gradient"}
 
 
 def program(instructions):
@@ -223,7 +228,8 @@ def program(instructions):
     return run
 
 
-instructions_strategy = st.lists(st.tuples(st.sampled_from(sorted([*OPERATIONS, *DRAWN])), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=5)
+instructions_strategy = st.lists(st.tuples(st.sampled_from(sorted([*OPERATIONS, *DRAWN])), st.integers(0, 5), st.integers(0, 5)),
+                                 min_size=1, max_size=5)
 
 
 # The layers: (name, choice) -> the transformation, and the same without it.
@@ -296,7 +302,8 @@ def add_scan(fun, choice):
 
 
 def add_checkpoint(fun, choice):
-    policy = [None, checkpoint_policies.dots_saveable, checkpoint_policies.everything_saveable, checkpoint_policies.nothing_saveable][choice]
+    policy = [None, checkpoint_policies.dots_saveable, checkpoint_policies.everything_saveable,
+              checkpoint_policies.nothing_saveable][choice]
     return checkpoint(fun, policy=policy, prevent_cse=bool(choice % 2)), lambda slow: slow
 
 
@@ -413,7 +420,8 @@ with_own_vjp.defvjp(lambda x, y: (op.sin(x) * y, (x, y)), lambda res, ct: (op.co
 
 
 @settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.tuples(st.sampled_from(sorted(set(LAYERS) - {"jvp", "linearize", "vjp"})), st.integers(0, 3)), max_size=3), st.integers(0, 3), point_strategy)
+@given(st.lists(st.tuples(st.sampled_from(sorted(set(LAYERS) - {"jvp", "linearize", "vjp"})), st.integers(0, 3)), max_size=3),
+       st.integers(0, 3), point_strategy)
 def test_rules_of_reverse_mode_survive_any_stack(layers, place, point):
     """One vjp anywhere in the stack; the loop has the same function without the rule."""
     x = np.array(point)

@@ -141,7 +141,8 @@ def test_pytrees_and_integers():
 
 @pytest.mark.parametrize("rule, error, message", [
     (lambda p, t: p[0], TypeError, r"rule <lambda> for function twice must produce a pair .*, but got 1.0"),
-    (lambda p, t: (p[0], (t[0],)), TypeError, r"<lambda> for function twice must produce primal and tangent outputs with equal container.*\*.*\(\*,\)"),
+    (lambda p, t: (p[0], (t[0],)), TypeError, r"<lambda> for function twice must produce primal and tangent outputs with equal "
+                                              r"container.*\*.*\(\*,\)"),
     (lambda p, t: (p[0], np.ones(3)), TypeError,
      r"Expected float64\[\] \(tangent type of float64\[\]\) but got float64\[3\].*for function twice"),
     (lambda p, t: (p[0], np.float32(1)), TypeError, r"Expected float64\[\] .* but got float32\[\]"),

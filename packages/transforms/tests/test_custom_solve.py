@@ -129,8 +129,10 @@ def test_the_solver_of_a_symmetric_map_solves_with_its_transpose_too():
 
 @pytest.mark.parametrize("matvec, solver, error, message", [
     (lambda x: slice_in_dim(x, 0, 2), lambda _, b: b, ValueError, r"matvec\(\) output shapes must be .* f64\[3\]; got f64\[2\]"),
-    (lambda x: (x, x), lambda _, b: b, TypeError, r"matvec\(\) output pytree structure must be that of its argument, .*\*.*got .*\(\*, \*\)"),
-    (lambda x: x, lambda _, b: op.convert_element_type(b, np.float32), TypeError, r"solve\(\) output dtypes must be .* f64\[3\]; got f32\[3\]"),
+    (lambda x: (x, x), lambda _, b: b, TypeError, r"matvec\(\) output pytree structure must be that of its argument, .*\*.*got .*\(\*, "
+                                                  r"\*\)"),
+    (lambda x: x, lambda _, b: op.convert_element_type(b, np.float32), TypeError,
+     r"solve\(\) output dtypes must be .* f64\[3\]; got f32\[3\]"),
     (3.0, lambda _, b: b, TypeError, "matvec must be a function, got 3.0"),
 ])
 def test_malformed_calls(matvec, solver, error, message):

@@ -106,7 +106,8 @@ def test_pytrees_and_several_results():
 
 
 @pytest.mark.parametrize("fun_transpose, error, message", [
-    (lambda r, ct: (ct, ct), TypeError, "transpose output pytree .*<lambda> returns a result that is a tuple.*, linear_args is a dict with keys "),
+    (lambda r, ct: (ct, ct), TypeError, "transpose output pytree .*<lambda> returns a result that is a tuple.*, linear_args is a dict with "
+                                        "keys "),
     (lambda r, ct: {"x": slice_in_dim(ct, 0, 1)}, ValueError, r"<lambda> returns f64\[1\] for linear_args\['x'\], which is f64\[3\]"),
     (lambda r, ct: {"x": op.convert_element_type(ct, np.float32)}, ValueError, r"returns f32\[3\] for .*, which is f64\[3\]"),
     (lambda r, ct: {"x": "text"}, TypeError, "the result of <lambda>.*is not an array"),

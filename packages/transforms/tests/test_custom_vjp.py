@@ -234,7 +234,8 @@ def test_custom_vjp_refuses_traced_arguments_that_are_not_differentiated():
     f.defvjp(lambda options, x: (f(options, x), None), lambda options, _, ct: (options["scale"] * ct,))
     assert float(grad(lambda x: f({"scale": 3.0}, x))(2.0)) == 3
     for transform in (jit, grad, vmap):
-        with pytest.raises(UnexpectedTracerError, match=r"custom_vjp function f: argument 0\['scale'\].* is traced: f64\[\].*as a residual"):
+        with pytest.raises(UnexpectedTracerError, match=r"custom_vjp function f: argument 0\['scale'\].* is traced: f64\[\].*as a "
+                                                        r"residual"):
             transform(lambda a: f({"scale": a}, 1.0))(X if transform is vmap else 2.0)
 
 

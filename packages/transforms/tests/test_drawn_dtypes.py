@@ -30,7 +30,8 @@ def test_narrow_dtypes(name, dtype):
         arguments = case.arguments(size, dtype)
         exact = [x.astype(wide) for x in arguments]
         if name not in REVERSE_ONLY:
-            result, tangent = jvp(case.fun, tuple(arguments), tuple(arguments[::-1] if len({x.shape for x in arguments}) == 1 else arguments))
+            result, tangent = jvp(case.fun, tuple(arguments),
+                                  tuple(arguments[::-1] if len({x.shape for x in arguments}) == 1 else arguments))
             want = jvp(case.fun, tuple(exact), tuple(exact[::-1] if len({x.shape for x in exact}) == 1 else exact))
             assert np.asarray(tangent).dtype == np.asarray(result).dtype
             close(result, np.asarray(want[0]), tolerance)

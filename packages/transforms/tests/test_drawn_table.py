@@ -21,11 +21,13 @@ from laminax_transforms.batching.batching import BatchTrace
 
 ELSEWHERE = {
     "composite": "has no derivative but an error: test_composite.py",
-    "pure_callback": "has no derivative but an error: test_callbacks.py", "io_callback": "has no derivative but an error: test_callbacks.py",
+    "pure_callback": "has no derivative but an error: test_callbacks.py",
+    "io_callback": "has no derivative but an error: test_callbacks.py",
     "ffi_call": "has no derivative but an error: test_ffi.py", "buffer_callback": "has no derivative but an error: test_callbacks.py",
     "debug_callback": "has no results: test_callbacks.py", "dce_sink": "has no results: test_hints.py",
     "check": "has no results: test_checks.py",
-    "random_gamma_grad": "a derivative that has none itself: test_special.py", "igamma_grad_a": "a derivative that has none itself: test_special.py",
+    "random_gamma_grad": "a derivative that has none itself: test_special.py",
+    "igamma_grad_a": "a derivative that has none itself: test_special.py",
 }
 
 
@@ -57,7 +59,8 @@ def drawn() -> dict[str, set[str]]:
         for label, case in {**CASES, **FIRST_ORDER, **FORWARD_ONLY, **REVERSE_ONLY}.items():
             found = names.setdefault(label.partition(":")[0], set())
             process = BatchTrace.process
-            patch.setattr(BatchTrace, "process", lambda trace, primitive, *rest: (found.add(str(primitive)), process(trace, primitive, *rest))[1])
+            patch.setattr(BatchTrace, "process",
+                          lambda trace, primitive, *rest: (found.add(str(primitive)), process(trace, primitive, *rest))[1])
             arguments = case.arguments((2, 3), case.dtypes[-1])
             found.update(named_in(stage(lambda *xs: [case.fun(*xs)], [get_aval(x) for x in arguments]).jaxpr))
             patch.undo()
@@ -67,7 +70,8 @@ def drawn() -> dict[str, set[str]]:
 @pytest.mark.parametrize("name", sorted(primitives()))
 def test_every_operation_with_a_derivative_is_in_a_drawn_test(name, drawn):
     family = str(primitives()[name].family)
-    assert (name in drawn.get(family, ())) != (name in ELSEWHERE), f"{name} needs a case in tests/drawn_cases/{family}.py, or no reason here"
+    assert (name in drawn.get(family, ())) != (name in ELSEWHERE), (
+        f"{name} needs a case in tests/drawn_cases/{family}.py, or no reason here")
 
 
 def test_reasons_are_of_operations():

@@ -117,7 +117,8 @@ def test_conversions():
     assert tangent.dtype == value.dtype and tangent.astype(float).tolist() == [0.5, 1.25, -2.0]
     (ct,) = vjp(lambda a: op.convert_element_type(a, np.float16), x)[1](np.array([1, 2, 4], np.float16))
     assert ct.dtype == np.float32 and ct.tolist() == [1, 2, 4]
-    assert grad(lambda a: reduce_sum(op.convert_element_type(op.convert_element_type(a, np.int32), np.float32), (0,)))(x).tolist() == [0, 0, 0]
+    assert grad(lambda a: reduce_sum(op.convert_element_type(op.convert_element_type(a, np.int32), np.float32),
+                                     (0,)))(x).tolist() == [0, 0, 0]
     z_ct, = vjp(lambda a: op.convert_element_type(a, np.complex64), x)[1](np.array([1 + 2j, 3j, 4], np.complex64))
     assert z_ct.dtype == np.float32 and z_ct.tolist() == [1, 0, 4]
     np.testing.assert_array_equal(vjp(lambda a: op.reduce_precision(a, 8, 7), x)[1](x)[0], x)
@@ -133,13 +134,15 @@ def d(fun, x):
 
 @pytest.mark.parametrize("fun, at, want", [
     (lambda x: op.max(x, 1.0), 1.0, 0.5), (lambda x: op.min(x, 1.0), 1.0, 0.5), (lambda x: op.max(x, x), 2.0, 1.0),
-    (op.abs, 0.0, 1.0), (op.abs, -0.0, 1.0), (op.abs, -2.0, -1.0), (op.sign, 0.0, 0.0), (op.sqrt, 0.0, np.inf), (op.log, 0.0, np.inf), (op.rsqrt, 0.0, -np.inf),
+    (op.abs, 0.0, 1.0), (op.abs, -0.0, 1.0), (op.abs, -2.0, -1.0), (op.sign, 0.0, 0.0), (op.sqrt, 0.0, np.inf), (op.log, 0.0, np.inf),
+    (op.rsqrt, 0.0, -np.inf),
     (lambda x: op.pow(x, 0.0), 0.0, np.nan), (lambda x: op.pow(x, 1.0), 0.0, 1.0), (lambda x: op.pow(x, 2.0), 0.0, 0.0),
     (lambda x: op.pow(x, 0.0), 3.0, 0.0), (lambda x: op.integer_pow(x, 0), 0.0, 0.0), (lambda x: op.integer_pow(x, 1), 0.0, 1.0),
     (lambda x: op.integer_pow(x, 2), 0.0, 0.0), (lambda y: op.pow(0.0, y), 2.0, 0.0), (lambda y: op.pow(0.0, y), 0.0, 0.0),
     (lambda y: op.pow(1.0, y), 5.0, 0.0), (lambda x: op.pow(x, 3.0), -2.0, 12.0),
     (lambda x: op.clamp(0.0, x, 1.0), 0.5, 1.0), (lambda x: op.clamp(0.0, x, 1.0), 2.0, 0.0),
-    (lambda x: op.clamp(x, 0.0, 1.0), 0.5, 1.0), (lambda x: op.clamp(x, 0.0, 1.0), 2.0, 0.0), (lambda x: op.clamp(3.0, 2.0, x), 1.0, 1.0), (lambda x: op.clamp(x, 2.0, 1.0), 3.0, 0.0),
+    (lambda x: op.clamp(x, 0.0, 1.0), 0.5, 1.0), (lambda x: op.clamp(x, 0.0, 1.0), 2.0, 0.0), (lambda x: op.clamp(3.0, 2.0, x), 1.0, 1.0),
+    (lambda x: op.clamp(x, 2.0, 1.0), 3.0, 0.0),
     (lambda x: op.pow(x, 3), -2.0, 12.0), (lambda x: op.pow(x, 0), 0.0, 0.0), (lambda x: op.pow(x, np.int32(-1)), 2.0, -0.25),
     (lambda x: op.clamp(0.0, x, 1.0), 0.0, 0.0), (lambda x: op.clamp(0.0, x, 1.0), 1.0, 0.0),
     (lambda x: op.select(op.gt(x, 0.0), op.log(op.select(op.gt(x, 0.0), x, 1.0 + 0 * x)), 0.0 * x), -1.0, 0.0),

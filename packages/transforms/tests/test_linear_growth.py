@@ -105,7 +105,8 @@ def peak_bytes(run: Callable) -> int:
 def test_cost_per_equation_does_not_grow(name, measure):
     job(name, 80)()  # what is loaded and remembered at the first use
     small, large = (measure(job(name, equations)) / equations for equations in (SMALL, LARGE))
-    assert large <= 1.15 * small, f"{name}: {measure.__name__} per equation: {small:.1f} in a program of {SMALL} equations, {large:.1f} of {LARGE}"
+    assert large <= 1.15 * small, (
+        f"{name}: {measure.__name__} per equation: {small:.1f} in a program of {SMALL} equations, {large:.1f} of {LARGE}")
     assert large > 0
 
 

@@ -47,13 +47,15 @@ def repeated(x, w):
     def body(carry):
         value, w, bound, steps = carry
         return value * 1.5 + 0.1, w, bound, steps + 1
-    value, w, bound, steps = loops.while_loop(lambda c: reduce_sum(c[0], (0,)) < c[2], body, (x * 0.0 + 0.1, w, reduce_sum(w, (0,)) + 6.0, 0))
+    value, w, bound, steps = loops.while_loop(lambda c: reduce_sum(c[0], (0,)) < c[2], body,
+                                              (x * 0.0 + 0.1, w, reduce_sum(w, (0,)) + 6.0, 0))
     return value, w * x, bound, steps
 
 
 def test_values_are_those_of_the_loop():
     np.testing.assert_allclose(scanned(X, W), loop_by_hand(X, W), rtol=1e-12)
-    np.testing.assert_allclose(evaluate(stage(lambda x, w: [scanned(x, w)], [get_aval(X), get_aval(W)]), X, W)[0], loop_by_hand(X, W), rtol=1e-12)
+    np.testing.assert_allclose(evaluate(stage(lambda x, w: [scanned(x, w)], [get_aval(X), get_aval(W)]), X, W)[0], loop_by_hand(X, W),
+                               rtol=1e-12)
 
 
 def test_derivatives_and_batches():
@@ -87,7 +89,8 @@ def test_reverse_mode_knows_what_a_while_loop_passes_on():
         np.testing.assert_allclose(x_ct, W)
         np.testing.assert_allclose(w_ct, X + 3)
     with pytest.raises(ValueError, match="Reverse-mode differentiation does not work"):
-        grad(lambda x: reduce_sum(loops.while_loop(lambda c: reduce_sum(c[0], (0,)) < 9.0, lambda c: (c[0] * c[1], c[1]), (x, W))[0], (0,)))(np.full(3, 1.1))
+        grad(lambda x: reduce_sum(loops.while_loop(lambda c: reduce_sum(c[0], (0,)) < 9.0, lambda c: (c[0] * c[1], c[1]), (x, W))[0],
+                                  (0,)))(np.full(3, 1.1))
 
 
 def test_a_while_loop_with_invariants_in_forward_mode_and_in_batches():

@@ -90,7 +90,8 @@ def log_add_exp(a, b):
 
 
 def logsumexp(x, dimensions=(1,)):
-    return reduction.reduce(x, np.asarray(-1e30, np.asarray(x).dtype if isinstance(x, np.ndarray) else x.dtype)[()], log_add_exp, dimensions)
+    return reduction.reduce(x, np.asarray(-1e30, np.asarray(x).dtype if isinstance(x, np.ndarray) else x.dtype)[()], log_add_exp,
+                            dimensions)
 
 
 @pytest.mark.parametrize("shape, dimensions", [((2, 3), (1,)), ((2, 3, 2), (2, 0)), ((3,), (0,))])

@@ -21,4 +21,5 @@ def test_vmap(axes):
 
 def test_the_initial_value_is_not_mapped():
     with pytest.raises(NotImplementedError, match="initial value"):
-        vmap(lambda i: select_and_scatter(np.ones((4, 4), np.float32), op.ge, *WINDOW, np.ones((3, 2), np.float32), i, op.add))(np.ones(2, np.float32))
+        vmap(lambda i: select_and_scatter(np.ones((4, 4), np.float32), op.ge, *WINDOW, np.ones((3, 2), np.float32), i, op.add))(
+            np.ones(2, np.float32))

@@ -97,7 +97,8 @@ def along(*manual_axes):
             avals = [local_aval(get_aval(x), P("j"), GRID), get_aval(w)]
             with running_along([(name, GRID.shape[name]) for name in manual_axes], True):
                 closed = stage(lambda *xs: [fun(*xs)], [avals[0].update(named_shape={"j": 2}), avals[1]])
-            return bind_shard_map(closed, x, w, mesh=GRID, in_specs=[P("j"), P()], out_specs=[P("j")], manual_axes=manual_axes, check_vma=True)[0]
+            return bind_shard_map(closed, x, w, mesh=GRID, in_specs=[P("j"), P()], out_specs=[P("j")], manual_axes=manual_axes,
+                                  check_vma=True)[0]
         return mapped
     return bound
 
@@ -107,10 +108,13 @@ def test_devices_share_a_batch(in_axes, specs):
     f = along("i", "j")(lambda x, w: op.mul(op.sin(x), w))
     shapes = [(8, 6) if in_axes[0] == 0 else (6, 8), (8, 3) if in_axes[1] == 0 else (3,)]
     (eqn,) = equations(vmap(f, in_axes, spmd_axis_name="i"), *shapes)
-    assert list(eqn.params["in_specs"]) == specs and [v.aval.size for v in eqn.params["jaxpr"].jaxpr.invars] == [6, 6 if in_axes[1] == 0 else 3]
-    *_, adjoint = equations(lambda x, w: grad(lambda x, w: reduce_sum(vmap(f, in_axes, spmd_axis_name="i")(x, w), (0, 1)), (0, 1))(x, w), *shapes)
+    assert (list(eqn.params["in_specs"]) == specs
+            and [v.aval.size for v in eqn.params["jaxpr"].jaxpr.invars] == [6, 6 if in_axes[1] == 0 else 3])
+    *_, adjoint = equations(lambda x, w: grad(lambda x, w: reduce_sum(vmap(f, in_axes, spmd_axis_name="i")(x, w), (0, 1)), (0, 1))(x, w),
+                            *shapes)
     sums = [eqn.params["axes"] for eqn in adjoint.params["jaxpr"].eqns if eqn.primitive is psum_p]
-    assert sorted(sums) == ([("j",)] if in_axes[1] == 0 else [("i",), ("j",)])  # w is one value on the devices that share the batch, or one per example
+    # w is one value on the devices that share the batch, or one per example
+    assert sorted(sums) == ([("j",)] if in_axes[1] == 0 else [("i",), ("j",)])
     assert adjoint.params["out_specs"] == tuple(specs)
 
 
@@ -122,7 +126,8 @@ def test_a_batch_over_an_axis_that_the_program_does_not_run_along_is_whole():
 @pytest.mark.parametrize("error, match, fun, size, name", [
     (ValueError, r"spmd_axis_name cannot appear in shard_map in_specs, and does in P\('j',\)", op.mul, 8, "j"),
     (ValueError, r"the batch has size 6, which is not divisible by the 4 devices along \('i',\). Pad the batch to 8", op.mul, 6, "i"),
-    (NotImplementedError, "psum inside, along one of .'i'., is not supported", lambda x, w: psum_p.bind(x, axes=("i",), axis_index_groups=None), 8, "i"),
+    (NotImplementedError, "psum inside, along one of .'i'., is not supported",
+     lambda x, w: psum_p.bind(x, axes=("i",), axis_index_groups=None), 8, "i"),
 ])
 def test_devices_that_cannot_share_a_batch(error, match, fun, size, name):
     with pytest.raises(error, match=match):

@@ -72,8 +72,8 @@ X = np.array([0.4, -0.7, 0.2])
 POSITIVE = np.array([0.3, 1.7, 2.2])
 
 UNARY = [(f, X) for f in (
-    op.exp, op.exp2, op.expm1, op.sin, op.cos, op.tan, op.tanh, op.sinh, op.cosh, op.logistic, op.log1p, op.asin, op.acos, op.atan, op.asinh,
-    op.atanh, op.square, op.abs, op.sign, op.floor, op.neg, special.erf, special.erfc, special.erf_inv)]
+    op.exp, op.exp2, op.expm1, op.sin, op.cos, op.tan, op.tanh, op.sinh, op.cosh, op.logistic, op.log1p, op.asin, op.acos, op.atan,
+    op.asinh, op.atanh, op.square, op.abs, op.sign, op.floor, op.neg, special.erf, special.erfc, special.erf_inv)]
 UNARY += [(f, POSITIVE) for f in (op.log, op.sqrt, op.rsqrt, op.cbrt, special.lgamma, special.digamma)] + [(op.acosh, POSITIVE + 1)]
 
 
@@ -246,7 +246,8 @@ def test_composed_with_other_transformations():
 
 
 def test_structures_and_constants():
-    results, series = jet(lambda x, y: {"product": op.mul(x, y), "constant": (np.ones(2), 3, op.convert_element_type(op.floor(x), np.int64))},
+    results, series = jet(lambda x, y: {"product": op.mul(x, y),
+                                        "constant": (np.ones(2), 3, op.convert_element_type(op.floor(x), np.int64))},
                           [np.float64(2.0), np.float64(3.0)], [[1.0, 0.0], [0.0, 1.0]])
     assert [float(t) for t in series["product"]] == [3.0, 2.0]
     np.testing.assert_array_equal(series["constant"][0], np.zeros((2, 2)))

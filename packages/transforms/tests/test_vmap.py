@@ -79,7 +79,8 @@ def test_axis_size_without_mapped_arguments():
 def test_the_named_axis_is_bound_inside_only():
     from laminax_ir.types.errors import UnboundAxisNameError
     sizes = []
-    vmap(lambda x: (sizes.append(axis_size("i")), vmap(lambda y: (sizes.append((axis_size("i"), axis_size("j"))), y)[1], axis_name="j")(x))[1],
+    vmap(lambda x: (sizes.append(axis_size("i")),
+                    vmap(lambda y: (sizes.append((axis_size("i"), axis_size("j"))), y)[1], axis_name="j")(x))[1],
          axis_name="i")(np.ones((3, 2), np.float32))
     assert sizes == [3, (3, 2)]
     with pytest.raises(UnboundAxisNameError, match="unbound axis name: i"):
@@ -160,12 +161,15 @@ def test_sizes_that_differ_are_listed_by_argument():
         return x["tokens"]
 
     with pytest.raises(ValueError, match=r"(?s)vmap\(loss\).*inconsistent sizes.*:\n"
-                                         r"  \* most axes \(2 of them\) had size 8, e.g. axis 0 of argument x\['tokens'\] of type float32\[8,2\];\n"
-                                         r"  \* one axis had size 6: axis 1 of argument mask of type float32\[2,6\]\n.*in_axes=None"):
+                                         r"  \* most axes \(2 of them\) had size 8, e.g. axis 0 of argument x\['tokens'\] of type "
+                                         r"float32\[8,2\];\n  \* one axis had size 6: axis 1 of argument mask of type "
+                                         r"float32\[2,6\]\n.*in_axes=None"):
         vmap(loss, in_axes=(0, 1))({"tokens": np.ones((8, 2), np.float32)}, np.ones((2, 6), np.float32), scale=np.ones(8, np.float32))
-    with pytest.raises(ValueError, match=r"argument was 3;\n  \* one axis had size 2: axis 0 of argument x of type .*\[2\]\nMake .* axis_size, or"):
+    with pytest.raises(ValueError, match=r"argument was 3;\n  \* one axis had size 2: axis 0 of argument x of type .*\[2\]\nMake .* "
+                                         r"axis_size, or"):
         vmap(lambda x: x, axis_size=3)(np.ones(2))
-    with pytest.raises(ValueError, match=r"some axes \(2 of them\) had size 2, .*;\n  \* some axes \(2 of them\) had size 3, e.g. axis 0 of kwargs\['y'\]"):
+    with pytest.raises(ValueError, match=r"some axes \(2 of them\) had size 2, .*;\n  \* some axes \(2 of them\) had size 3, e.g. axis 0 "
+                                         r"of kwargs\['y'\]"):
         vmap(lambda *xs, y, z: y)(np.ones(2), np.ones(2), y=np.ones(3), z=np.ones(3))
 
 
@@ -178,16 +182,22 @@ def test_documentation_of_a_mapped_function():
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda: vmap(lambda x: x)(np.float32(1)), ValueError, r"map its argument along axis 0.*rank should be at least 1, but is only 0 \(its shape is \(\)\): argument x of <lambda> is f32\[\]"),
+    (lambda: vmap(lambda x: x)(np.float32(1)), ValueError, r"map its argument along axis 0.*rank should be at least 1, but is only 0 \(its "
+                                                           r"shape is \(\)\): argument x of <lambda> is f32\[\]"),
     (lambda: vmap(lambda x: x, in_axes=-2)(np.ones(3, np.float32)), ValueError, r"along axis -2.*at least 2, but is only 1"),
     (lambda: vmap(lambda x, y: x, in_axes=(0,))(np.ones(2), np.ones(2)), ValueError, r"len\(in_axes\)=1, len\(args\)=2"),
     (lambda: vmap(lambda x: x, in_axes=None)(np.ones(2)), ValueError, "at least one non-None value in in_axes"),
-    (lambda: vmap(lambda x: x, in_axes=({"a": 0},))({"b": np.ones(2)}), ValueError, r"in_axes specification must be a tree prefix.*, got specification \(\{'a': 0\},\) for value tree PyTreeDef\(\(\{'b': \*\},\)\)"),
+    (lambda: vmap(lambda x: x, in_axes=({"a": 0},))({"b": np.ones(2)}), ValueError,
+     r"in_axes specification must be a tree prefix.*, got specification \(\{'a': 0\},\) for value tree PyTreeDef\(\(\{'b': \*\},\)\)"),
     (lambda: vmap(lambda x: x, in_axes=(np.ones(1),))(np.ones(2)), TypeError, "in_axes must be an int, None, or"),
-    (lambda: vmap(lambda x: x)({}), ValueError, r"at least one argument containing an array, got empty \*args=\(\{\},\) and \*\*kwargs=\{\}"),
-    (lambda: vmap(lambda x: (x, x), out_axes=(0, 0, 0))(np.ones(2)), ValueError, r"out_axes specification must be a tree prefix.*\(0, 0, 0\) for value tree PyTreeDef\(\(\*, \*\)\)"),
-    (lambda: vmap(lambda x: {"y": x}, out_axes=None, axis_name="i")(np.ones(2)), ValueError, r"mapped output \(axis_name='i'\) but out_axes is None.*at vmap out_axes\['y'\]"),
-    (lambda: vmap(lambda x: x, out_axes=None)(np.ones(2, np.float32)), ValueError, r"vmap has mapped output but out_axes is None.*<lambda>"),
+    (lambda: vmap(lambda x: x)({}), ValueError, r"at least one argument containing an array, got empty \*args=\(\{\},\) and "
+                                                r"\*\*kwargs=\{\}"),
+    (lambda: vmap(lambda x: (x, x), out_axes=(0, 0, 0))(np.ones(2)), ValueError,
+     r"out_axes specification must be a tree prefix.*\(0, 0, 0\) for value tree PyTreeDef\(\(\*, \*\)\)"),
+    (lambda: vmap(lambda x: {"y": x}, out_axes=None, axis_name="i")(np.ones(2)), ValueError,
+     r"mapped output \(axis_name='i'\) but out_axes is None.*at vmap out_axes\['y'\]"),
+    (lambda: vmap(lambda x: x, out_axes=None)(np.ones(2, np.float32)), ValueError,
+     r"vmap has mapped output but out_axes is None.*<lambda>"),
     (lambda: vmap(lambda x: x, out_axes=2)(np.ones(2)), ValueError, "out_axes=2: axis 2 is out of bounds for array of dimension 1"),
     (lambda: vmap(lambda x: x)("text"), TypeError, r"vmap\(<lambda>\): argument \[0\] is not an array: got 'text'"),
     (lambda: vmap(lambda x: "text")(np.ones(2)), TypeError,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_MODULE_OF = {"io_callback": "laminax_ir.ops.callbacks", "primal_tangent_dtype": "laminax._src.names.refused", "cur_qdd": "laminax._src.names.hijax"}
+_MODULE_OF = {"io_callback": "laminax_ir.ops.callbacks", "primal_tangent_dtype": "laminax._src.names.refused",
+              "cur_qdd": "laminax._src.names.hijax"}
 
 _SUBMODULES = frozenset((
     "array_serialization", "as_jax", "buffer_callback", "checkify", "colocated_python", "compilation_cache", "compute_on",

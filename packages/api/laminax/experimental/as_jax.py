@@ -62,7 +62,8 @@ def _top_level() -> ModuleType:
     module = ModuleType(laminax.__name__, laminax.__doc__)
     module.__version__ = ".".join(map(str, laminax.__version_info__))
     module.__version_info__ = laminax.__version_info__
-    module.__spec__ = ModuleSpec("jax", laminax.__spec__.loader, origin=laminax.__file__, is_package=True)  # libraries ask whether jax is there
+    # libraries ask importlib's find_spec whether jax is there
+    module.__spec__ = ModuleSpec("jax", laminax.__spec__.loader, origin=laminax.__file__, is_package=True)
     module.__path__, module.__file__, module.__all__ = laminax.__path__, laminax.__file__, laminax.__all__
     module.__getattr__, module.__dir__ = lambda name: getattr(laminax, name), lambda: dir(laminax)
     return module

@@ -1,4 +1,7 @@
-"""Functions with partitioning rules of their own: they can be declared, and refuse to be called. A table of contents: names load on first use."""
+"""Functions with partitioning rules of their own: they can be declared, and refuse to be called.
+
+A table of contents: names load on first use.
+"""
 
 from laminax._lazy import contents
 

@@ -113,8 +113,8 @@ def reached_preemption_sync_point(step_id: int) -> NoReturn:
     Raises:
       NotImplementedError: always.
     """
-    raise NotImplementedError(f"multihost_utils.reached_preemption_sync_point({step_id!r}) is not supported: nobody tells that the machine will "
-                              "be taken away. Save at fixed steps, or from a handler of the signal that your scheduler sends.")
+    raise NotImplementedError(f"multihost_utils.reached_preemption_sync_point({step_id!r}) is not supported: nobody tells that the machine "
+                              "will be taken away. Save at fixed steps, or from a handler of the signal that your scheduler sends.")
 
 
 def host_local_array_to_global_array(local_inputs: Any, global_mesh: runtime.Mesh, pspecs: Any) -> Any:

@@ -6,4 +6,5 @@ makes or takes such objects is not here. Rules made by `lower_fun` from a Python
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"names.interpreters.mlir": "LoweringRule LoweringRuleContext emit_python_callback lower_fun register_lowering"})
+__all__, __getattr__, __dir__ = contents(
+    __name__, {"names.interpreters.mlir": "LoweringRule LoweringRuleContext emit_python_callback lower_fun register_lowering"})

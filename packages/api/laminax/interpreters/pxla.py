@@ -4,4 +4,5 @@ from laminax._src.names.refused import names_of_module
 
 __all__ = ["global_avals_to_results_handler"]
 
-__getattr__ = names_of_module("interpreters.pxla", "values are brought to devices by device_put and by jit's in_shardings and out_shardings. Use these.")
+__getattr__ = names_of_module("interpreters.pxla", "values are brought to devices by device_put and by jit's in_shardings and "
+                                                   "out_shardings. Use these.")

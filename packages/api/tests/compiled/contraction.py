@@ -11,8 +11,8 @@ from compiled.drawing import BOOL, FLOATS, INTEGERS, Draw
 from laminax_ir.ops.contraction import RaggedDotDimensionNumbers, dot_general, ragged_dot, ragged_dot_general
 from laminax_ir.ops.convolution import ConvDimensionNumbers, conv_general_dilated
 
-_PREFERRED = {"bfloat16": np.float32, "float16": np.float32, "float32": np.float64, "int8": np.int32, "uint8": np.uint32, "int32": np.float64,
-              "complex64": np.complex128}
+_PREFERRED = {"bfloat16": np.float32, "float16": np.float32, "float32": np.float64, "int8": np.int32, "uint8": np.uint32,
+              "int32": np.float64, "complex64": np.complex128}
 
 
 def comparisons(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:
@@ -27,7 +27,8 @@ def comparisons(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:
     yield _product("dot_general", lambda x, y: dot_general(x, y, numbers), [draw.normal(dtype, (2, 3)), draw.normal(other, (3, 2))])
     if dtype in FLOATS or dtype in INTEGERS:
         groups = np.array([draw.integer(0, 3), draw.integer(0, 3), 1], np.int32)
-        yield _product("ragged_dot_general", lambda x, y: ragged_dot(x, y, groups), [draw.normal(dtype, (6, 3)), draw.normal(dtype, (3, 3, 2))])
+        yield _product("ragged_dot_general", lambda x, y: ragged_dot(x, y, groups),
+                       [draw.normal(dtype, (6, 3)), draw.normal(dtype, (3, 3, 2))])
         contracted = RaggedDotDimensionNumbers((((0,), (0,)), ((), ())), (0,), ())
         yield _product("ragged_dot_general", lambda x, y: ragged_dot_general(x, y, groups, contracted),
                        [draw.normal(dtype, (7, 2)), draw.normal(dtype, (7, 3))])

@@ -29,7 +29,8 @@ def _slices(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:
     sizes = tuple([draw.integer(0, n) for n in shape])
     where = [np.array(draw.integer(-7, 7), np.int32) for _ in shape]
     yield Comparison("dynamic_slice", lambda x, *where: slicing.dynamic_slice(x, where, sizes), [x, *where])
-    yield Comparison("dynamic_update_slice", lambda x, u, *where: slicing.dynamic_update_slice(x, u, where), [x, draw.values(dtype, sizes), *where])
+    yield Comparison("dynamic_update_slice", lambda x, u, *where: slicing.dynamic_update_slice(x, u, where),
+                     [x, draw.values(dtype, sizes), *where])
 
 
 def _picked(draw: Draw):

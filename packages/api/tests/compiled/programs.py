@@ -70,7 +70,8 @@ def _calls(dtype: np.dtype, x: np.ndarray) -> Iterator[Comparison]:
     yield Comparison("custom_vjp_call", with_vjp, [x])
     if dtype in FLOATS and dtype not in BOOL:
         solve = lambda matvec, b: lax.div(b, matvec(lax.full_like(b, 1)))  # noqa: E731
-        yield Comparison("custom_linear_solve", lambda b: lax.custom_linear_solve(lambda v: lax.mul(v, lax.full_like(v, 4)), b, solve, solve), [x])
+        yield Comparison("custom_linear_solve",
+                         lambda b: lax.custom_linear_solve(lambda v: lax.mul(v, lax.full_like(v, 4)), b, solve, solve), [x])
 
 
 def _random_bits(draw: Draw) -> Iterator[Comparison]:

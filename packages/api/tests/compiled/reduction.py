@@ -60,7 +60,8 @@ def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
 
 def _cumulative(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:
     bounds = {"cumsum": np.cumsum, "cumprod": np.cumprod}
-    for name in ("cumsum", "cumprod", *(("cummax", "cummin") if dtype not in COMPLEX else ()), *(("cumlogsumexp",) if dtype in FLOATS else ())):
+    for name in ("cumsum", "cumprod", *(("cummax", "cummin") if dtype not in COMPLEX else ()),
+                 *(("cumlogsumexp",) if dtype in FLOATS else ())):
         shape = draw.integers(0 if draw.integer(0, 4) == 0 else 1, 5, draw.integer(1, 3))
         axis, is_reverse = draw.integer(0, len(shape) - 1), bool(draw.integer(0, 1))
         x = draw.normal(dtype, shape) if name in bounds or name == "cumlogsumexp" else draw.values(dtype, shape)
@@ -71,5 +72,5 @@ def _cumulative(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:
             size = np.flip(size, axis) if is_reverse else size
         elif name == "cumlogsumexp":
             size = np.full(shape, 1 + np.abs(x.astype(np.float64)).max(initial=0))
-        yield Comparison(name, lambda x, f=getattr(cumulative, name), a=axis, r=is_reverse: f(x, a, r), [x], size, name in bounds or size is not None,
-                         is_zero_signed=False, terms=shape[axis])
+        yield Comparison(name, lambda x, f=getattr(cumulative, name), a=axis, r=is_reverse: f(x, a, r), [x], size,
+                         name in bounds or size is not None, is_zero_signed=False, terms=shape[axis])

@@ -5,15 +5,17 @@ docs/tolerances.md is written from this table, and a test compares:
     python packages/api/tests/compiled/tolerances.py > docs/tolerances.md
 
 A bound is derived, never fitted to errors that one processor has shown: from what is documented of the compiler's functions,
-the number of roundings, and by how much the computation magnifies each. What is not in the table must be equal to the last bit. In float64 the reference
-is computed by the C library, whose documented error (one unit, or two, four of cbrt) is added.
+the number of roundings, and by how much the computation magnifies each. The results of operations that are not in the table must be
+equal to the last bit. In float64 the reference is computed by the C library, whose documented error (one unit, or two, four of cbrt)
+is added.
 
 The arithmetic of it: one rounding is a relative error of at most half of eps, hence less than one unit in the last place of a
 result that has the same relative error; a documented error of d units is one of d * eps, less than 2 d units of another
 number; and a factor that magnifies relative errors (a condition number) magnifies units.
 
 Source: "Numerical accuracy" in JAX's documentation (errors of the compiler's functions on CPU and GPU, over all numbers of 32
-bits); "Known Maximum Errors in Math Functions" in the GNU C Library's manual; N. Higham, "Accuracy and Stability of Numerical Algorithms", chapters 3 (sums, products) and 9, 10, 19 (factorizations).
+bits); "Known Maximum Errors in Math Functions" in the GNU C Library's manual; N. Higham, "Accuracy and Stability of Numerical
+Algorithms", chapters 3 (sums, products) and 9, 10, 19 (factorizations).
 """
 
 from __future__ import annotations
@@ -80,7 +82,8 @@ _EXP2 = Growth("2 |x| log 2", lambda f, x: 2 * np.abs(x) * np.log(2))
 _ERFC = Growth("2 x²", lambda f, x: 2 * np.minimum(np.abs(x), 40) ** 2)
 _ERF_INV = Growth("√π exp(f²) |x / f| + G(-x²)", lambda f, x: np.sqrt(np.pi) * np.exp(np.minimum(f * f, 600)) * _ratio(x, f) + _gap(-x * x))
 _EXP_ARGUMENT = Growth("|x|", lambda f, x: np.abs(x))
-_SLOPE = Growth("12 (|x| + 1) log(|x| + 10) / max(|f|, 1)", lambda f, x: 12 * (np.abs(x) + 1) * np.log(np.abs(x) + 10) / np.maximum(np.abs(f), 1))
+_SLOPE = Growth("12 (|x| + 1) log(|x| + 10) / max(|f|, 1)",
+                lambda f, x: 12 * (np.abs(x) + 1) * np.log(np.abs(x) + 10) / np.maximum(np.abs(f), 1))
 _POLYGAMMA = Growth("12 (x + 2) log(x + 10)", lambda f, order, x: 12 * (order + 2) * np.log(order + 10))
 _ZETA = Growth("x", lambda f, x, y: np.abs(x))
 _GAMMA_FACTOR = Growth("4 min(f, 1 - f) (|x log y| + y + |x| log(|x| + 1))",
@@ -138,12 +141,14 @@ def _gamma_logarithms(a: np.ndarray, x: np.ndarray) -> np.ndarray:
 ROWS = [
     _row("add sub mul square", (0, 0, 0, 3, 3), "real numbers exactly; of a complex product √5 roundings, relative to the modulus"),
     _row("div", (0, 0, 0, 10, 10), "real numbers exactly; Smith's formula of complex numbers, ten roundings"),
-    _row("sign", (0, 0, 0, 8, 8), "real numbers exactly; complex numbers over their modulus, whose error is 4; the result's unit may be that below 1"),
+    _row("sign", (0, 0, 0, 8, 8), "real numbers exactly; complex numbers over their modulus, whose error is 4; the result's unit may be "
+                                  "that below 1"),
     _row("sqrt", (0, 0, 0, 6, 6), "real numbers exactly; complex numbers by their modulus, a sum, a root and a quotient"),
     _row("abs", (0, 4, 4, None, None), "real numbers exactly; a modulus by a quotient, a square, a sum, a root and a product"),
     _row("convert_element_type", (1, 0, 0, 0, 0), "XLA's CPU backend converts float64 to float16 by way of float32, and rounds twice"),
     _row("exp", (1, 2, 3, 10, 10), f"{_DOCUMENTED}; complex: exp, cos or sin, and a product"),
-    _row("exp2", (2, 2, 3, None, None), "exp(x log 2), as in JAX: the roundings of log 2 and of the product are multiplied by the exponent", _EXP2),
+    _row("exp2", (2, 2, 3, None, None), "exp(x log 2), as in JAX: the roundings of log 2 and of the product are multiplied by the exponent",
+         _EXP2),
     _row("expm1", (3, 6.5, 6.5, 12, 12), f"{_IN_STEPS}; the real part of complex numbers is a difference", None, _EXPM1),
     _row("log", (1, 2, 3, 4, 4), f"{_DOCUMENTED}; the real part of complex numbers by their modulus, which may be near 1", None, _LOG),
     _row("log1p", (1, 3, 4, 4, 4), f"{_DOCUMENTED}; complex as log",
@@ -152,7 +157,8 @@ ROWS = [
     _row("rsqrt", (1, 2, 3, 16, 16), f"{_DOCUMENTED}; complex: one over the root", None),
     _row("cbrt", (1, 1.5, 5.5, None, None), _DOCUMENTED),
     _row("sin cos", (1, 2, 3.5, 20, 20), f"{_DOCUMENTED}; complex: products with sinh and cosh", None, _ON_IMAGINARY),
-    _row("tan", (1, 3.5, 3.5, 16, 16), f"{_DOCUMENTED}; complex: a quotient whose denominator is a sum of two signs near the poles", None, _TAN),
+    _row("tan", (1, 3.5, 3.5, 16, 16), f"{_DOCUMENTED}; complex: a quotient whose denominator is a sum of two signs near the poles", None,
+         _TAN),
     _row("asin acos acosh asinh", (3, 6, 6, 10, 10), f"{_IN_STEPS}; one documented unit and a half more for older releases"),
     _row("atan", (1, 5.5, 4.5, 10, 10), _DOCUMENTED),
     _row("atanh", (3, 4.5, 4.5, 10, 10), f"{_IN_STEPS}; by log1p", _ATANH, narrow_units=0),
@@ -161,38 +167,49 @@ ROWS = [
          _EXP_ARGUMENT, _ON_REAL, narrow_units=_F32_OF_NARROW),
     _row("tanh", (1, 7, 10, 16, 16), f"{_DOCUMENTED}; complex as tan", None, _TANH),
     _row("pow", (1, 2, 2, 10, 10), "the C library's; complex powers are exp(y log x)", None, _POW),
-    _row("integer_pow", (4, 4, 4, 14, 14), "repeated squaring doubles the error, four roundings up to x⁵; complex: √5 roundings each, and a quotient"),
+    _row("integer_pow", (4, 4, 4, 14, 14), "repeated squaring doubles the error, four roundings up to x⁵; complex: √5 roundings each, and "
+                                           "a quotient"),
     _row("erf", (1, 7, 4, None, None), _DOCUMENTED),
-    _row("erfc", (1, 16, 16, None, None), "exp(-x²) times a rational function: the square's rounding times x²", _ERFC, narrow_units=_F32_OF_NARROW),
+    _row("erfc", (1, 16, 16, None, None), "exp(-x²) times a rational function: the square's rounding times x²", _ERFC,
+         narrow_units=_F32_OF_NARROW),
     _row("erf_inv", (1, 8, 8, None, None), "of log(1 - x²): a rounding of 1 - x² is one of x, times the condition number", _ERF_INV,
          narrow_units=_F32_OF_NARROW),
-    _row("lgamma digamma", (1, 16, 16, None, None), "Lanczos' sum and x log x: roundings of the summands; relative to 1 at least, since there are zeros",
+    _row("lgamma digamma", (1, 16, 16, None, None),
+         "Lanczos' sum and x log x: roundings of the summands; relative to 1 at least, since there are zeros",
          _SLOPE, narrow_units=_F32_OF_NARROW),
     _row("polygamma", (1, 32, 32, None, None), "exp(log Γ(x + 1)) ζ(x + 1, y): the roundings of the exponent's summands", _POLYGAMMA,
          narrow_units=_F32_OF_NARROW),
     _row("bessel_i0e", (1, 8, 8, None, None), _DOCUMENTED),
     _row("bessel_i1e", (1, 15.5, 15.5, None, None), _DOCUMENTED),
-    _row("zeta", (1, 16, 16, None, None), "Euler and Maclaurin's sum of a dozen positive terms (y + i)^-x: the base's rounding times x", _ZETA,
+    _row("zeta", (1, 16, 16, None, None), "Euler and Maclaurin's sum of a dozen positive terms (y + i)^-x: the base's rounding times x",
+         _ZETA, narrow_units=_F32_OF_NARROW),
+    _row("igamma igammac", (1, 32, 32, None, None), "y^x e^-y / Γ(x) as exp of a sum: the roundings of its summands; relative to 1",
+         _GAMMA_FACTOR, narrow_units=_F32_OF_NARROW),
+    _row("igamma_grad_a", (1, 32, 256, None, None),
+         "as igamma, and the roundings of the exponent's derivative; in float64 the reference is a "
+         "difference quotient, whose step may be 0.03", _GAMMA_SLOPE,
          narrow_units=_F32_OF_NARROW),
-    _row("igamma igammac", (1, 32, 32, None, None), "y^x e^-y / Γ(x) as exp of a sum: the roundings of its summands; relative to 1", _GAMMA_FACTOR,
+    _row("random_gamma_grad", (1, 32, 1e5, None, None),
+         "a series and its derivative by x, with the error of each relative to it; in float64 the "
+         "reference is a difference quotient with eleven digits", _SAMPLE_SLOPE,
          narrow_units=_F32_OF_NARROW),
-    _row("igamma_grad_a", (1, 32, 256, None, None), "as igamma, and the roundings of the exponent's derivative; in float64 the reference is a "
-                                                    "difference quotient, whose step may be 0.03", _GAMMA_SLOPE, narrow_units=_F32_OF_NARROW),
-    _row("random_gamma_grad", (1, 32, 1e5, None, None), "a series and its derivative by x, with the error of each relative to it; in float64 the "
-                                                        "reference is a difference quotient with eleven digits", _SAMPLE_SLOPE, narrow_units=_F32_OF_NARROW),
-    _row("regularized_incomplete_beta", (1, 32, 32, None, None), "the front factor as exp of a sum: the roundings of its summands; relative to 1",
+    _row("regularized_incomplete_beta", (1, 32, 32, None, None),
+         "the front factor as exp of a sum: the roundings of its summands; relative to 1",
          _BETA_FACTOR, narrow_units=_F32_OF_NARROW),
     _row("reduce_sum reduce cumsum reduce_window_sum reduce_window select_and_scatter_add scatter-add scatter-sub", (1, 1, 1, 1, 1),
          _SUM, per="terms"),
-    _row("reduce_prod cumprod scatter-mul", (1, 1, 1, 2.5, 2.5), "a rounding per factor, √5 of complex numbers, in whichever order", per="factors"),
+    _row("reduce_prod cumprod scatter-mul", (1, 1, 1, 2.5, 2.5), "a rounding per factor, √5 of complex numbers, in whichever order",
+         per="factors"),
     _row("cumlogsumexp", (8, 8, 8, None, None), "per step exp, log1p and two sums, relative to the largest operand and 1", per="terms"),
     _row("dot_general ragged_dot_general conv_general_dilated", (0.51, 1, 1, 3.5, 3.5),
          f"a rounding per product (√5 of complex numbers), and {_SUM}; {_ONCE_ROUNDED}", per="terms", narrow_units=_F32_OF_NARROW),
     _row("fft", (None, 4, 4, 4, 4), "per axis as many products with rounded roots of unity, relative to the sum of the absolute values, as "
                                     "its length has at most", per="summed lengths"),
     _row("cholesky lu qr geqrf householder_product hessenberg schur triangular_solve tridiagonal_solve symmetric_product "
-         "ormqr tridiagonal cholesky_update", (None, 8, 8, 16, 16), f"two builds of LAPACK; {_FACTORS}", per="sizes times condition numbers"),
-    _row("eig eigh svd", (None, 16, 16, 32, 32), "two builds of LAPACK, backward stable, relative to the largest operand; vectors are compared through "
+         "ormqr tridiagonal cholesky_update", (None, 8, 8, 16, 16), f"two builds of LAPACK; {_FACTORS}",
+         per="sizes times condition numbers"),
+    _row("eig eigh svd", (None, 16, 16, 32, 32),
+         "two builds of LAPACK, backward stable, relative to the largest operand; vectors are compared through "
                                                  "the matrices they factor", per="sizes"),
 ]
 _ROW_OF = {name: row for row in ROWS for name in row.names}
@@ -228,15 +245,20 @@ def document() -> str:
     """The table in Markdown."""
     head = ["# Tolerances", "",
             "By how much a compiled operation may differ from its NumPy reference on CPU, in units in the last place of the result's",
-            "dtype. Written by `packages/api/tests/compiled/tolerances.py`, whose numbers `test_compiled_numbers.py` uses. They are derived",
+            "dtype. Written by `packages/api/tests/compiled/tolerances.py`, whose numbers `test_compiled_numbers.py` uses. They are "
+            "derived",
             "from what is documented of the compiler's functions, the number of roundings and the conditioning of what is computed, not",
             "from errors that were seen: those differ from one processor to another. Operations without a row are equal to the last bit.",
             "Results are the same as JAX's with the same jaxlib, to the last bit, where the compiled program is the same, which is nearly",
-            "everywhere. The reference runs in float64 (complex128) and is rounded once; in float64 it is NumPy's own function, whose error is a",
-            "part of the bound. Subnormal numbers are zeros to XLA's CPU backend: none is drawn, and a result below the smallest normal number may be zero.", "",
-            "In formulas x, y, z are the operands, f is the result, and G(x) is 200 where -0.46 < x < -0.28, 0 elsewhere: there jaxlib 0.10.2",
+            "everywhere. The reference runs in float64 (complex128) and is rounded once; in float64 it is NumPy's own function, whose "
+            "error is a",
+            "part of the bound. Subnormal numbers are zeros to XLA's CPU backend: none is drawn, and a result below the smallest normal "
+            "number may be zero.", "",
+            "In formulas x, y, z are the operands, f is the result, and G(x) is 200 where -0.46 < x < -0.28, 0 elsewhere: there jaxlib "
+            "0.10.2",
             "takes log1p of float64 from a series beyond its interval. \"Per\" says what the units are multiplied by.", "",
-            "| operations | " + " | ".join(_HEADINGS) + " | and where ill-conditioned | per | reason |", "|---" * (len(_HEADINGS) + 4) + "|"]
+            "| operations | " + " | ".join(_HEADINGS) + " | and where ill-conditioned | per | reason |",
+            "|---" * (len(_HEADINGS) + 4) + "|"]
     return "\n".join([*head, *map(_line, ROWS), ""])
 
 

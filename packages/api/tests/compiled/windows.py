@@ -20,7 +20,8 @@ def comparisons(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:
         x = draw.normal(dtype, shape)
         size = windows.reduce_window(np.abs(x.astype(np.complex128)), 0.0, elementwise.add, *window)
         terms = windows.reduce_window(np.ones(shape), 0.0, elementwise.add, *window)
-        yield Comparison("reduce_window_sum", lambda x, w=window: windows.reduce_window(x, 0, elementwise.add, *w), [x], size, True, terms=terms)
+        yield Comparison("reduce_window_sum", lambda x, w=window: windows.reduce_window(x, 0, elementwise.add, *w), [x], size, True,
+                         terms=terms)
         one, zero = np.ones((), dtype)[()], np.zeros((), dtype)[()]
         yield Comparison("reduce_window", lambda x, w=window: windows.reduce_window(
             x, zero, lambda a, b: elementwise.add(b, elementwise.mul(a, one)), *w), [x], size, terms=terms)
@@ -49,6 +50,7 @@ def comparisons(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:
 def _window(draw: Draw, is_dilated: bool = True):
     rank = draw.integer(1, 3)
     high = 2 if is_dilated else 1
-    padding = tuple(zip(draw.integers(-1 if is_dilated else 0, 2 if is_dilated else 0, rank), draw.integers(0, 2 if is_dilated else 1, rank)))
+    padding = tuple(zip(draw.integers(-1 if is_dilated else 0, 2 if is_dilated else 0, rank),
+                        draw.integers(0, 2 if is_dilated else 1, rank)))
     return draw.integers(3, 5, rank), (draw.integers(1, 3, rank), draw.integers(1, 2, rank), padding, draw.integers(1, high, rank),
                                        draw.integers(1, high, rank))

@@ -45,7 +45,8 @@ def test_one_trace_is_not_that_of_another_mesh():
     assert seen == [("x", "y"), ("x", "z")]
 
 
-@pytest.mark.parametrize("sharding", [lambda: P(None, "y"), lambda: NamedSharding(get_abstract_mesh(), P(None, "y")), lambda: on_mesh(None, "y")])
+@pytest.mark.parametrize("sharding",
+                         [lambda: P(None, "y"), lambda: NamedSharding(get_abstract_mesh(), P(None, "y")), lambda: on_mesh(None, "y")])
 def test_constraints_along_the_other_axes(sharding):
     f = laminax.jit(shard_map(lambda x: lax.with_sharding_constraint(x * 2, sharding()), mesh=MESH, in_specs=P("x"), out_specs=P("x"),
                               axis_names={"x"}))
@@ -54,9 +55,11 @@ def test_constraints_along_the_other_axes(sharding):
 
 def test_a_constraint_along_an_axis_that_the_function_runs_along_is_refused():
     for axis_names in ({"x"}, {"x", "y"}):
-        f = shard_map(lambda x: lax.with_sharding_constraint(x, on_mesh("x", "y")), mesh=MESH, in_specs=P(), out_specs=P(), axis_names=axis_names)
-        with pytest.raises(ValueError, match=r"with_sharding_constraint: the sharding of x, P\('x', 'y'\), contains a manual axes entry, 'x', .*of mesh "
-                                             r"AbstractMesh\('x': 4, 'y': 2, axis_types=\(Manual, (Auto|Manual)\)\).*axis_names"):
+        f = shard_map(lambda x: lax.with_sharding_constraint(x, on_mesh("x", "y")), mesh=MESH, in_specs=P(), out_specs=P(),
+                      axis_names=axis_names)
+        with pytest.raises(ValueError, match=r"with_sharding_constraint: the sharding of x, P\('x', 'y'\), contains a manual axes entry, "
+                                             r"'x', .*of mesh AbstractMesh\('x': 4, 'y': 2, axis_types=\(Manual, "
+                                             r"(Auto|Manual)\)\).*axis_names"):
             f(A)
 
 
@@ -76,9 +79,10 @@ def test_a_mesh_without_axes_is_refused():
 @pytest.mark.parametrize("jit", [lambda f: f, laminax.jit])
 def test_smap_splits_along_one_axis_of_the_mesh(jit):
     with laminax.set_mesh(MESH):
-        doubled, total, rest = jit(smap(lambda x, y: (2 * x, lax.psum(x, "x"), y["a"]), in_axes=(0, None), out_axes=(0, None, None), axis_name="x"))(
-            A, {"a": A})
-        nested = jit(smap(lambda x: smap(lambda x: 2 * x, in_axes=1, out_axes=1, axis_name="y")(x), in_axes=0, out_axes=0, axis_name="x"))(A)
+        doubled, total, rest = jit(smap(lambda x, y: (2 * x, lax.psum(x, "x"), y["a"]), in_axes=(0, None), out_axes=(0, None, None),
+                                        axis_name="x"))(A, {"a": A})
+        nested = jit(smap(lambda x: smap(lambda x: 2 * x, in_axes=1, out_axes=1, axis_name="y")(x), in_axes=0, out_axes=0,
+                          axis_name="x"))(A)
     check_layout(doubled, 2 * A, ("x",))
     check_layout(nested, 2 * A, ("x", "y"))
     np.testing.assert_allclose(np.asarray(total), A.reshape(4, 2, 4).sum(0), rtol=1e-6)
@@ -87,7 +91,8 @@ def test_smap_splits_along_one_axis_of_the_mesh(jit):
 
 @pytest.mark.parametrize("error, match, make", [
     (TypeError, "smap: in_axes was not specified, and the mesh axis 'x' is of type Auto", lambda: smap(abs, out_axes=0, axis_name="x")),
-    (TypeError, "smap: in_axes must be an int, None, or a pytree of these, got 'x'", lambda: smap(abs, in_axes="x", out_axes=0, axis_name="x")),
+    (TypeError, "smap: in_axes must be an int, None, or a pytree of these, got 'x'",
+     lambda: smap(abs, in_axes="x", out_axes=0, axis_name="x")),
     (ValueError, "smap: out_axes must not be negative, got -1", lambda: smap(abs, in_axes=0, out_axes=-1, axis_name="x")),
     (TypeError, "smap: Expected a callable value, got 3", lambda: smap(3, in_axes=0, out_axes=0, axis_name="x")),
     (ValueError, "The context mesh cannot be empty", lambda: smap(abs, in_axes=0, out_axes=0, axis_name="x")(A)),

@@ -35,8 +35,10 @@ GIVEN = {
 OTHERS = {  # what one example means by a name that is something else in the rest
     "custom_root": {"a": 2.0, "bisect": lambda f, guess: 2.0 ** 0.5},
     "symbolic_args_specs": {"f": lambda x, y: x.sum(1) * y},
-    "SparsifyEnv": {"x": laminax.experimental.sparse.BCOO.fromdense(jnp.eye(3)), "y": laminax.experimental.sparse.BCOO.fromdense(jnp.eye(3))},
-    "in_shardings_jax": {"exported": laminax.export.export(laminax.jit(jnp.sin, in_shardings=NamedSharding(MESH, PartitionSpec("x"))))(jnp.ones((8, 4)))},
+    "SparsifyEnv": {"x": laminax.experimental.sparse.BCOO.fromdense(jnp.eye(3)),
+                    "y": laminax.experimental.sparse.BCOO.fromdense(jnp.eye(3))},
+    "in_shardings_jax": {
+        "exported": laminax.export.export(laminax.jit(jnp.sin, in_shardings=NamedSharding(MESH, PartitionSpec("x"))))(jnp.ones((8, 4)))},
 }
 NOT_RUN = {
     "ffi_call": "calls a native library", "ffi_lowering": "calls a native library", "pycapsule": "loads a native library",
@@ -57,7 +59,8 @@ def public_examples():
             for label, documented in [(name, value), *((k, v) for k, v in methods if not k.startswith("_"))]:
                 documented = inspect.unwrap(documented) if inspect.isroutine(documented) else documented
                 text = documented.__doc__
-                if isinstance(text, str) and ">>>" in text and id(documented) not in seen and getattr(documented, "__module__", "").startswith("laminax"):
+                if (isinstance(text, str) and ">>>" in text and id(documented) not in seen
+                        and getattr(documented, "__module__", "").startswith("laminax")):
                     seen.add(id(documented))
                     yield pytest.param(label, text, module, documented, id=f"{module.__name__}.{label}")
 

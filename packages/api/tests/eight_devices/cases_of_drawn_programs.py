@@ -38,7 +38,8 @@ STEPS = {
     "checkpoint": lambda h, w, x: laminax.checkpoint(lambda h: jnp.sin(lax.pmean(h * w, "i")) * h)(h),
     "loop": _loop,
     "branch": lambda h, w, x: lax.cond(w.sum() > 0, lambda: h * w, lambda: jnp.cos(h) + w),
-    "call in a branch per device": lambda h, w, x: lax.cond(h.sum() > 0, lambda: laminax.jit(lambda w: jnp.sin(w) * w)(w) * h, lambda: h + w),
+    "call in a branch per device": lambda h, w, x: lax.cond(h.sum() > 0, lambda: laminax.jit(lambda w: jnp.sin(w) * w)(w) * h,
+                                                            lambda: h + w),
     "branch per device": lambda h, w, x: lax.cond(h.sum() > 0, lambda: h * w, lambda: jnp.cos(h) + w),
 }
 programs = st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=4)

@@ -169,14 +169,16 @@ def test_ragged_products_are_told_how_they_are_split():
     B, sizes = value(3, 4, 6), np.array([3, 0, 5])
     expected = np.concatenate([A[:3] @ B[0], A[3:] @ B[2]])
     with laminax.set_mesh(MESH):
-        for left, right, spec in ((("x",), (), ("x", None)), ((None, "x"), (None, "x", "y"), (None, "y")), ((), (None, None, "y"), ("x", "y"))):
+        for left, right, spec in ((("x",), (), ("x", None)), ((None, "x"), (None, "x", "y"), (None, "y")),
+                                  ((), (None, None, "y"), ("x", "y"))):
             x, y = put(A, *left), put(B, *right)
             for call in (lax.ragged_dot, laminax.jit(lax.ragged_dot, static_argnames="out_sharding")):
                 check(call(x, y, sizes, out_sharding=P(*spec)), expected, *spec)
             gradient = laminax.jit(laminax.grad(lambda x, y: lax.ragged_dot(x, y, sizes, out_sharding=P(*spec)).sum(), (0, 1)))  # noqa: B023
             x_ct, y_ct = gradient(x, y)
             check(x_ct, np.concatenate([np.ones((3, 6)) @ B[0].T, np.ones((5, 6)) @ B[2].T]), *left, *[None] * (2 - len(left)))
-            check(y_ct, np.stack([A[:3].T @ np.ones((3, 6)), np.zeros((4, 6)), A[3:].T @ np.ones((5, 6))]), *right, *[None] * (3 - len(right)))
+            check(y_ct, np.stack([A[:3].T @ np.ones((3, 6)), np.zeros((4, 6)), A[3:].T @ np.ones((5, 6))]), *right,
+                  *[None] * (3 - len(right)))
     with pytest.raises(NotImplementedError, match="Explicit sharding inference for ragged_dot_general.*Please specify out_sharding"):
         lax.ragged_dot(put(A, "x"), put(B), sizes)
 
@@ -191,7 +193,8 @@ def test_foreign_functions_and_callbacks_get_whole_values():
     for callback in (laminax.pure_callback, laminax.experimental.io_callback):
         check(laminax.jit(lambda x: callback(doubled, laminax.ShapeDtypeStruct(A.shape, A.dtype), x))(x), A * 2, None, None)  # noqa: B023
     matrices = np.eye(4, dtype=np.float32) * np.arange(1, 9, dtype=np.float32)[:, None, None]
-    factor = laminax.ffi.ffi_call("lapack_spotrf_ffi", (laminax.ShapeDtypeStruct((8, 4, 4), np.float32), laminax.ShapeDtypeStruct((8,), np.int32)))
+    factor = laminax.ffi.ffi_call("lapack_spotrf_ffi",
+                                  (laminax.ShapeDtypeStruct((8, 4, 4), np.float32), laminax.ShapeDtypeStruct((8,), np.int32)))
     roots, info = laminax.jit(lambda x: factor(x, uplo=np.uint8(ord("L"))))(put(matrices, "x"))
     check(roots, np.sqrt(matrices), None, None, None)
     check(info, np.zeros(8), None)
@@ -212,7 +215,8 @@ def test_programs_are_annotated():
 
 def test_convolutions_keep_batch_and_spatial_axes_split():
     x, kernel = value(8, 4, 3), value(2, 3, 5)
-    found = laminax.jit(lambda x, k: lax.conv_general_dilated(x, k, (1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC")))(put(x, "x", "y"), kernel)
+    found = laminax.jit(lambda x, k: lax.conv_general_dilated(x, k, (1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC")))(
+        put(x, "x", "y"), kernel)
     padded = np.pad(x, ((0, 0), (0, 1), (0, 0)))
     check(found, sum(padded[:, i:i + 4] @ kernel[i] for i in range(2)), "x", "y", None)
     with pytest.raises(ShardingTypeError, match="the input features of lhs, .* must not be sharded"):

@@ -68,7 +68,8 @@ def test_shard_map_takes_arguments_that_are_split_as_it_says():
     for call in (mapped, laminax.jit(mapped)):
         check(call(put("x")), A * 2, "x")
         for other in (A, put("y"), put("x", "y")):
-            with pytest.raises(ValueError, match=r"in_specs passed to shard_map: P\('x', None\) does not match the specs of the input.*jax.reshard"):
+            with pytest.raises(ValueError, match=r"in_specs passed to shard_map: P\('x', None\) does not match the specs of the "
+                                                 r"input.*jax.reshard"):
                 call(other)
     inferred = laminax.shard_map(double, mesh=MESH, out_specs=P("x", "y"))
     check(inferred(put("x", "y")), A * 2, "x", "y")
@@ -147,7 +148,8 @@ def check_keys(keys, words, *spec):
 
 
 def test_types_of_keys_say_how_they_are_split():
-    for keys in (put_keys("x"), laminax.device_put(KEYS, on("x")), laminax.jit(lambda: laminax.random.split(laminax.random.key(0), 8), out_shardings=on("x"))(),
+    for keys in (put_keys("x"), laminax.device_put(KEYS, on("x")),
+                 laminax.jit(lambda: laminax.random.split(laminax.random.key(0), 8), out_shardings=on("x"))(),
                  laminax.make_array_from_callback((8,), on("x"), lambda index: KEYS[index])):
         check_keys(keys, WORDS, "x")
         assert laminax.typeof(keys).str_short() == "key<fry>[8@x]"

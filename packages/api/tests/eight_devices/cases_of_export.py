@@ -113,7 +113,8 @@ def test_several_platforms():
 def test_other_numbers_of_devices():
     e = again(export.export(doubled())(A))
     for x, count in ((A, 1), (on(TWO), 2)):
-        with pytest.raises(ValueError, match=f"was exported for 8 devices and is called in a context with {count} devices.*in_shardings_jax"):
+        with pytest.raises(ValueError, match=f"was exported for 8 devices and is called in a context with {count} "
+                                             "devices.*in_shardings_jax"):
             e.call(x)
     with pytest.raises(ValueError, match="in_shardings_jax: the function was exported for 8 devices, and the mesh has 2"):
         e.in_shardings_jax(TWO)

@@ -329,9 +329,11 @@ def test_arguments_on_different_devices():
             r"\[0, 1, 2, 3, 4, 5, 6, 7\] on platform CPU and argument b of add with shape float32\[\] and with device ids \[1\] on "
             r"platform CPU.\njit\(add\) runs on one list of devices: move", lambda: _add(x, other))
     reversed_mesh = NamedSharding(Mesh(MESH.devices[::-1], ("x", "y")), P("x"))
-    refuses(ValueError, r"incompatible devices.*\[0, 1, 2, 3, 4, 5, 6, 7\] .*\[6, 7, 4, 5, 2, 3, 0, 1\] ", lambda: _add(x, laminax.device_put(A, reversed_mesh)))
+    refuses(ValueError, r"incompatible devices.*\[0, 1, 2, 3, 4, 5, 6, 7\] .*\[6, 7, 4, 5, 2, 3, 0, 1\] ",
+            lambda: _add(x, laminax.device_put(A, reversed_mesh)))
     four = NamedSharding(Mesh(np.array(DEVICES[:4]), ("a",)), P("a"))
-    refuses(ValueError, r"argument x of <lambda> .* and sharding_constraint inside jit with device ids \[0, 1, 2, 3\] on platform CPU at cases_of_jit.py:\d+",
+    refuses(ValueError, r"argument x of <lambda> .* and sharding_constraint inside jit with device ids \[0, 1, 2, 3\] on platform CPU at "
+                        r"cases_of_jit.py:\d+",
             lambda: laminax.jit(lambda x: laminax.lax.with_sharding_constraint(x, four))(x))
     refuses(ValueError, "the device given to jit with device ids .* and sharding_constraint",
             lambda: laminax.jit(lambda x: laminax.lax.with_sharding_constraint(x, four), device=DEVICES[2])(A))
@@ -350,12 +352,15 @@ def test_shardings_that_do_not_fit():
     f = laminax.jit(lambda x: x["a"], in_shardings=on_mesh("x", None))
     refuses(ValueError, r"jit\(<lambda>\): x\['a'\], f32\[6,4\], cannot be split as P\('x', None\): axis 0 has size 6, mesh axis 'x' "
             r"has 4 devices; mesh \{'x': 4, 'y': 2\}.\nSharding .* array axis 0 is partitioned 4 times, but the dimension size is 6 "
-            r"\(full shape: \(6, 4\), per-dimension tiling factors: \[4, 1\] .*\nPad axis 0 to 8, or shard an axis whose size is a multiple of 4.",
+            r"\(full shape: \(6, 4\), per-dimension tiling factors: \[4, 1\] .*\nPad axis 0 to 8, or shard an axis whose size is a "
+            r"multiple of 4.",
             lambda: f({"a": A[:6]}))
     refuses(ValueError, r"x\['a'\], f32\[8\], cannot be split.*the spec has 2 entries, and the array 1 axes", lambda: f({"a": A[:, 0]}))
-    refuses(ValueError, r"does not match the sharding on the respective arg x\['a'\].*arg shape f32\[8,4\].*\n.*P\('x', None\).*\n.*P\('y',\)",
+    refuses(ValueError, r"does not match the sharding on the respective arg x\['a'\].*arg shape f32\[8,4\].*\n.*P\('x', "
+                        r"None\).*\n.*P\('y',\)",
             lambda: f({"a": put(A, "y")}))
-    refuses(ValueError, "the result, f32.8,3., cannot be split", lambda: laminax.jit(lambda x: x[:, :3], out_shardings=on_mesh(None, "y"))(A))
+    refuses(ValueError, "the result, f32.8,3., cannot be split",
+            lambda: laminax.jit(lambda x: x[:, :3], out_shardings=on_mesh(None, "y"))(A))
     refuses(ValueError, "must be a tree prefix .* got a tuple or list of length 2 for an args tuple of length 1",
             lambda: laminax.jit(lambda x: x, in_shardings=(None, on_mesh()))(A))
     refuses(ValueError, "in_shardings is not a tuple, and might need to be wrapped", lambda: laminax.jit(
@@ -402,7 +407,8 @@ def test_computations_run_on_the_mesh_that_is_set():
             assert x.sharding == on_mesh() and x.committed
         assert jnp.asarray(on_one) is on_one and laminax.device_put(A).devices() == {DEVICES[0]}
         for x in (on_one, on_four):
-            refuses(ValueError, r"argument x of <lambda> with shape .* jit's context mesh with device ids \[0, 1, 2, 3, 4, 5, 6, 7\]", lambda: f(x))
+            refuses(ValueError, r"argument x of <lambda> with shape .* jit's context mesh with device ids \[0, 1, 2, 3, 4, 5, 6, 7\]",
+                    lambda: f(x))
             refuses(ValueError, "argument 0 of .* jit's context mesh", lambda: x + 1)
     assert f(on_one).devices() == {DEVICES[1]} and f(A).devices() == {DEVICES[0]}
 

@@ -35,7 +35,8 @@ def test_arrays_are_put_in_formats(where, given):
     for layout in (COLUMNS, ROWS):
         x = laminax.device_put(given, Format(layout, where))
         assert order(x) == strides_order(x) == layout.major_to_minor and x.sharding == where and x.committed
-        assert x.format == Format(x.format.layout, where) and {order(shard.data) for shard in x.addressable_shards} == {layout.major_to_minor}
+        assert (x.format == Format(x.format.layout, where)
+                and {order(shard.data) for shard in x.addressable_shards} == {layout.major_to_minor})
         np.testing.assert_array_equal(x, A)
     plain = laminax.device_put(given, Format(None, where))
     assert order(plain) == (0, 1) and plain.sharding == where and laminax.device_put(A, Format()).sharding == ONE
@@ -74,7 +75,8 @@ def test_programs_have_formats():
     (taken,), keywords = compiled.input_formats
     assert keywords == {} and order(taken) == order(compiled.output_formats) == (1, 0) and taken.sharding == on_mesh("x", "y")
     np.testing.assert_array_equal(compiled(x), 2 * A)
-    with pytest.raises(ValueError, match="(?s)compiled for input layouts that disagree.*Argument x.*Passed layout: Layout.major_to_minor=.0, 1.*Required"):
+    with pytest.raises(ValueError, match="(?s)compiled for input layouts that disagree.*Argument x.*Passed layout: "
+                                         "Layout.major_to_minor=.0, 1.*Required"):
         compiled(put(A, "x", "y"))
     unused = laminax.jit(lambda x, y: y, keep_unused=False).lower(A, A).compile().input_formats[0]
     assert unused[0].layout is None and order(unused[1]) == (0, 1)
@@ -91,8 +93,10 @@ def test_the_compiler_chooses_layouts():
 
 def test_types_have_formats():
     struct = laminax.ShapeDtypeStruct((8, 4), np.float32, sharding=Format(COLUMNS, on_mesh("x")))
-    assert struct.sharding == on_mesh("x") and struct.format == Format(COLUMNS, on_mesh("x")) and struct.update(shape=(4, 8)).format == struct.format
-    assert struct != laminax.ShapeDtypeStruct((8, 4), np.float32, sharding=on_mesh("x")) and "format=Layout(major_to_minor=(1, 0)" in repr(struct)
+    assert (struct.sharding == on_mesh("x") and struct.format == Format(COLUMNS, on_mesh("x"))
+            and struct.update(shape=(4, 8)).format == struct.format)
+    assert (struct != laminax.ShapeDtypeStruct((8, 4), np.float32, sharding=on_mesh("x"))
+            and "format=Layout(major_to_minor=(1, 0)" in repr(struct))
     (taken,), _ = laminax.jit(lambda x: x + 1).lower(struct).compile().input_formats
     assert order(taken) == (1, 0) and taken.sharding == on_mesh("x")
 
@@ -136,7 +140,8 @@ def test_arrays_from_parts():
 
 
 def test_layouts_are_values():
-    assert Layout([1, 0]) == COLUMNS != ROWS and hash(Layout([1, 0])) == hash(COLUMNS) and pickle.loads(pickle.dumps(Layout.AUTO)) is Layout.AUTO
+    assert (Layout([1, 0]) == COLUMNS != ROWS and hash(Layout([1, 0])) == hash(COLUMNS)
+            and pickle.loads(pickle.dumps(Layout.AUTO)) is Layout.AUTO)
     assert COLUMNS.update(tiling=((8, 128),)) == Layout((1, 0), [[8, 128]]) and repr(Layout.AUTO) == "AUTO"
     assert {Format(COLUMNS, ONE): 1}[Format(Layout((1, 0)), ONE)] == 1 and Format() == Format(None, None)
 
@@ -148,17 +153,26 @@ def test_layouts_are_values():
     (lambda: Layout((0, 2)), ValueError, "major_to_minor must have each axis once, 0 to 1, got .0, 2."),
     (lambda: laminax.device_put(A, COLUMNS), ValueError, "device must be a device, a sharding, a format"),
     (lambda: laminax.device_put(A, Format(Layout.AUTO, ONE)), ValueError, "sharding and layout in `Layout` instance should be concrete"),
-    (lambda: laminax.device_put(A, Format(Layout((0, 1, 2)), ONE)), ValueError, "Length of major_to_minor and the rank of the value should match"),
-    (lambda: laminax.device_put(laminax.random.key(0), Format(Layout(()), ONE)), NotImplementedError, "cannot have: its elements are no numbers"),
+    (lambda: laminax.device_put(A, Format(Layout((0, 1, 2)), ONE)), ValueError,
+     "Length of major_to_minor and the rank of the value should match"),
+    (lambda: laminax.device_put(laminax.random.key(0), Format(Layout(()), ONE)), NotImplementedError,
+     "cannot have: its elements are no numbers"),
     (lambda: laminax.jit(lambda x: x, in_shardings=COLUMNS), ValueError, "does not accept device-local layouts directly.*in_shardings"),
-    (lambda: laminax.jit(lambda x: x, out_shardings=Layout.AUTO), ValueError, "does not accept device-local layouts directly.*AUTO in out_shardings"),
-    (lambda: laminax.jit(lambda x: x, in_shardings=Format(Layout((0, 1, 2)), ONE))(A), ValueError, "One of jit arguments with pytree key path x is incompatible"),
-    (lambda: laminax.jit(lambda x: x, out_shardings=Format(Layout((0,)), ONE))(A), ValueError, "One of jit outputs, result 0, is incompatible"),
+    (lambda: laminax.jit(lambda x: x, out_shardings=Layout.AUTO), ValueError,
+     "does not accept device-local layouts directly.*AUTO in out_shardings"),
+    (lambda: laminax.jit(lambda x: x, in_shardings=Format(Layout((0, 1, 2)), ONE))(A), ValueError,
+     "One of jit arguments with pytree key path x is incompatible"),
+    (lambda: laminax.jit(lambda x: x, out_shardings=Format(Layout((0,)), ONE))(A), ValueError,
+     "One of jit outputs, result 0, is incompatible"),
     (lambda: laminax.jit(lambda x: x, in_shardings=Format(COLUMNS, on_mesh("x")))(put(A, "x")), ValueError,
-     "(?s)Layout passed to jit does not match the layout on the respective arg. Got jit layout: .*argument x. Bring it there with device_put"),
-    (lambda: laminax.jit(lambda x: x, in_shardings=Format(Layout.AUTO))(put(A, "x")), ValueError, "Consider passing a `jax.ShapeDtypeStruct`"),
-    (lambda: laminax.ShapeDtypeStruct((8, 4), np.float32, sharding=Format(Layout.AUTO, ONE)), TypeError, "cannot be used in place of a device-local layout"),
-    (lambda: laminax.make_array_from_callback((8, 4), Format(Layout.AUTO, ONE), lambda i: A[i]), TypeError, "cannot be used in place of a device-local layout"),
+     "(?s)Layout passed to jit does not match the layout on the respective arg. Got jit layout: .*argument x. Bring it there with "
+     "device_put"),
+    (lambda: laminax.jit(lambda x: x, in_shardings=Format(Layout.AUTO))(put(A, "x")), ValueError,
+     "Consider passing a `jax.ShapeDtypeStruct`"),
+    (lambda: laminax.ShapeDtypeStruct((8, 4), np.float32, sharding=Format(Layout.AUTO, ONE)), TypeError,
+     "cannot be used in place of a device-local layout"),
+    (lambda: laminax.make_array_from_callback((8, 4), Format(Layout.AUTO, ONE), lambda i: A[i]), TypeError,
+     "cannot be used in place of a device-local layout"),
     (lambda: laminax.make_array_from_callback((8, 4), None, lambda i: A[i]), TypeError, "sharding should be an instance of `jax.sharding`"),
     (lambda: with_layout_constraint(A, Format(COLUMNS, ONE)), ValueError, "must be of type `Layout`. Got .*Format"),
     (lambda: with_layout_constraint(A, None), ValueError, "must be of type `Layout`"),

@@ -53,7 +53,8 @@ def test_types_say_where_values_are():
     assert x.aval.update(shape=(3,)).memory_space is Space.Host and x.aval.update(memory_space=Space.Device) is put(A, "x").aval
     assert pickle.loads(pickle.dumps(x.aval)) is x.aval and x.aval.strip_weak_type() is x.aval
     jaxpr = laminax.make_jaxpr(lambda x: laminax.device_put(jnp.sin(x) * 2, Space.Device).sum())(x)
-    assert [str(v.aval) for eqn in jaxpr.eqns for v in eqn.outvars] == ["float32<host>[8,4]", "float32<host>[8,4]", "float32[8,4]", "float32[]"]
+    assert [str(v.aval) for eqn in jaxpr.eqns for v in eqn.outvars] == [
+        "float32<host>[8,4]", "float32<host>[8,4]", "float32[8,4]", "float32[]"]
     assert laminax.typeof(laminax.jit(lambda x: laminax.device_put(x, Space.Host))(put(A, "x"))) is x.aval
 
 
@@ -146,8 +147,8 @@ def test_operands_in_several_kinds_of_memory_are_refused(compute):
 def test_wrong_memory():
     x = put(A, "x")
     f = laminax.jit(lambda x: x, in_shardings=on_mesh("x").with_memory_kind(HOST))
-    with pytest.raises(ValueError, match="Memory kinds passed to jax.jit does not match memory kind on the respective arg. Got jit memory kind: pinned_host, "
-                                         "arg memory kind: device for arg type: float32.8,4., argument x"):
+    with pytest.raises(ValueError, match="Memory kinds passed to jax.jit does not match memory kind on the respective arg. Got jit memory "
+                                         "kind: pinned_host, arg memory kind: device for arg type: float32.8,4., argument x"):
         f(x)
     with pytest.raises(TypeError, match="(?s)cond branches must have equal output types.*float32<host>.8,4."):
         laminax.jit(lambda x: laminax.lax.cond(x[0, 0] > 0, lambda: x, lambda: laminax.device_put(x, Space.Host)))(x)

@@ -328,7 +328,8 @@ def test_one_flag_of_donation_per_leaf():
     kept, given = laminax.device_put({"a": A, "b": (A, A)}, donate={"a": False, "b": True})["b"]
     np.testing.assert_array_equal(np.asarray(kept), A)
     np.testing.assert_array_equal(np.asarray(given), A)
-    _refuses("device_put: donate must be a boolean or a pytree of them that is a prefix of x", lambda: laminax.device_put((A, A), donate=(True,)))
+    _refuses("device_put: donate must be a boolean or a pytree of them that is a prefix of x",
+             lambda: laminax.device_put((A, A), donate=(True,)))
     _refuses("may_alias and donate cannot be True at the same time",
             lambda: laminax.device_put((A, A), donate=(True, False), may_alias=(True, True)))
 
@@ -336,7 +337,8 @@ def test_one_flag_of_donation_per_leaf():
 def test_arrays_that_are_committed_elsewhere():
     x = laminax.device_put(A, DEVICES[1])
     _refuses("numpy.array: Received incompatible devices.*Move it with device_put", lambda: jnp.array(x, device=DEVICES[2]))
-    assert jnp.asarray(x, device=DEVICES[1]).devices() == {DEVICES[1]} and jnp.array(jnp.ones(3), device=DEVICES[2]).devices() == {DEVICES[2]}
+    assert (jnp.asarray(x, device=DEVICES[1]).devices() == {DEVICES[1]}
+            and jnp.array(jnp.ones(3), device=DEVICES[2]).devices() == {DEVICES[2]})
 
 
 def test_a_copy_to_another_layout_is_no_transfer_from_the_host():

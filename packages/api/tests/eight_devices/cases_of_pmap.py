@@ -265,11 +265,13 @@ def test_lowered_text():
 
 @pytest.mark.parametrize("error, match, call", [
     (TypeError, "pmap: Expected a callable value, got 3", lambda: pmap(3)),
-    (TypeError, "pmap in_axes must be an int, None, or .nested. container with those types as leaves, but got 'x'", lambda: pmap(abs, in_axes="x")),
+    (TypeError, "pmap in_axes must be an int, None, or .nested. container with those types as leaves, but got 'x'",
+     lambda: pmap(abs, in_axes="x")),
     (ValueError, r"pmap got inconsistent sizes for array axes to be mapped.\n  x\['a'\], f32\[4\], axis 0: size 4\n  y, f32\[3,2\], "
      r"axis 0: size 3\nMake the sizes equal", lambda: pmap(lambda x, y: x)({"a": value(4)}, value(3, 2))),
     (ValueError, "inconsistent sizes.*axis_size is 3", lambda: pmap(abs, axis_size=3)(value(4))),
-    (ValueError, r"at least one argument containing an array, got empty \*args=\(\{\},\) and \*\*kwargs=\{\}", lambda: pmap(lambda x: x)({})),
+    (ValueError, r"at least one argument containing an array, got empty \*args=\(\{\},\) and \*\*kwargs=\{\}",
+     lambda: pmap(lambda x: x)({})),
     (ValueError, r"static_broadcasted_argnums=\(1,\) but was called with only 1 positional argument\. All static",
      lambda: pmap(lambda x, n: x * n, static_broadcasted_argnums=1)(value(4), n=2)),
     (ValueError, "requires at least one argument with a mapped axis", lambda: pmap(lambda x: x, in_axes=None)(1.0)),

@@ -34,7 +34,8 @@ def test_each_device_writes_its_part(wrap, check_vma):
         addupdate(total, ..., lax.psum(part[...].sum(0), "x"))
         return part[:1]
 
-    mapped = wrap(laminax.shard_map(fun, mesh=MESH, in_specs=(P("x"), P(), P("x")), out_specs=P("x"), axis_names={"x"}, check_vma=check_vma))
+    mapped = wrap(laminax.shard_map(fun, mesh=MESH, in_specs=(P("x"), P(), P("x")), out_specs=P("x"), axis_names={"x"},
+                                    check_vma=check_vma))
     out = mapped(rows, total, jnp.full((count, 1), 10.))
     expected = np.array(A)
     expected[::len(A) // count] *= 10
@@ -53,6 +54,7 @@ def test_loops_of_a_device_write_references_that_it_closes_over():
 def test_what_differs_between_devices_is_not_written_to_a_reference_that_is_whole_on_each():
     total = new_ref(0.)
     with pytest.raises(ValueError, match="written to a reference that is split as .*varies over the mesh axes"):
-        laminax.shard_map(lambda x: total.__setitem__(..., x.sum()), mesh=MESH, in_specs=P("x"), out_specs=None, axis_names={"x"})(jnp.ones(8))
+        laminax.shard_map(lambda x: total.__setitem__(..., x.sum()), mesh=MESH, in_specs=P("x"), out_specs=None,
+                          axis_names={"x"})(jnp.ones(8))
     with pytest.raises(ValueError, match="for shard_map .* appeared at both"):
         laminax.shard_map(lambda a, b: None, mesh=MESH, in_specs=P(), out_specs=None)(total, total)

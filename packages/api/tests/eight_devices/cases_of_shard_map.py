@@ -268,7 +268,8 @@ def test_vmap():
     xs = value(3, 8)
     np.testing.assert_allclose(np.asarray(laminax.vmap(f, (None, 0))(W, xs)), W * xs.reshape(3, 4, 2).sum(1), rtol=1e-5)
     np.testing.assert_allclose(np.asarray(laminax.vmap(f, (0, 1))(xs[:, 0], xs.T)), xs[:, :1] * xs.reshape(3, 4, 2).sum(1), rtol=1e-5)
-    inside = over_mesh(lambda x: laminax.vmap(lambda row: lax.psum(row, ("i", "x")), axis_name="i")(x), in_specs=P(None, "x"), out_specs=P())
+    inside = over_mesh(lambda x: laminax.vmap(lambda row: lax.psum(row, ("i", "x")), axis_name="i")(x), in_specs=P(None, "x"),
+                       out_specs=P())
     np.testing.assert_allclose(np.asarray(inside(xs)), np.tile(xs.reshape(3, 4, 2).sum((0, 1)), (3, 1)), rtol=1e-5)
 
 
@@ -316,9 +317,11 @@ def test_an_abstract_mesh_is_that_of_the_arguments():
         check_layout(f(A), expected, ("x",))
     np.testing.assert_allclose(np.asarray(laminax.grad(lambda x: f(x).sum())(x)), np.full_like(A, 8), rtol=1e-6)
     for run in (f, laminax.jit(f)):
-        with pytest.raises(ValueError, match="has no devices.*Please pass `jax.Array`s with a `NamedSharding` as input to `shard_map` when"):
+        with pytest.raises(ValueError, match="has no devices.*Please pass `jax.Array`s with a `NamedSharding` as input to `shard_map` "
+                                             "when"):
             run(A)
-        with pytest.raises(ValueError, match="Mesh shape of the input .*'a': 8.* does not match the mesh shape passed to shard_map .*'x': 4"):
+        with pytest.raises(ValueError, match="Mesh shape of the input .*'a': 8.* does not match the mesh shape passed to shard_map .*'x': "
+                                             "4"):
             run(laminax.device_put(A, NamedSharding(Mesh(np.array(DEVICES), "a"), P("a"))))
 
 
@@ -345,18 +348,22 @@ def test_arguments_without_a_spec_reach_the_function_as_they_are():
     (TypeError, "in_specs must be a PartitionSpec or a pytree of them, got 'x' of type str",
      lambda: over_mesh(double, in_specs="x", out_specs=P())),
     (TypeError, "in_specs must be given", lambda: over_mesh(double, out_specs=P())(A)),
-    (ValueError, r"shard_map applied to the function 'double': x, f32\[6,4\] cannot be split as P\('x',\): axis 0 has size 6.*\nPad axis 0 to 8",
+    (ValueError, r"shard_map applied to the function 'double': x, f32\[6,4\] cannot be split as P\('x',\): axis 0 has size 6.*\nPad axis 0 "
+                 r"to 8",
      lambda: over_mesh(double, in_specs=P("x"), out_specs=P("x"))(A[:6])),
-    (ValueError, r"f32\[8,4\], which has rank 2, cannot be split as .*, which has length 3", lambda: over_mesh(double, in_specs=P("x", None, "y"), out_specs=P())(A)),
+    (ValueError, r"f32\[8,4\], which has rank 2, cannot be split as .*, which has length 3",
+     lambda: over_mesh(double, in_specs=P("x", None, "y"), out_specs=P())(A)),
     (ValueError, r"in_specs refers to 'z', in P\('z',\)", lambda: over_mesh(double, in_specs=P("z"), out_specs=P())(A)),
     (ValueError, r"out_specs refers to 'y', in P\('y',\), which is not an axis that the function runs along. These are \('x',\)",
      lambda: over_mesh(double, in_specs=P("x"), out_specs=P("y"), axis_names={"x"})(A)),
-    (ValueError, r"in_specs must be .* a prefix of the tuple of arguments: shard_map in_specs: pytree structure error: ", lambda: over_mesh(double, in_specs=(P(), P()), out_specs=P())(A)),
+    (ValueError, r"in_specs must be .* a prefix of the tuple of arguments: shard_map in_specs: pytree structure error: ",
+     lambda: over_mesh(double, in_specs=(P(), P()), out_specs=P())(A)),
     (ValueError, "out_specs must be .* a prefix of the result", lambda: over_mesh(double, in_specs=P(), out_specs=(P(), P()))(A)),
     (ValueError, r"the result, f32\[\] per device, which has rank 0, cannot be put together as P\('x',\), which has length 1",
      lambda: over_mesh(lambda x: x.sum(), in_specs=P("x"), out_specs=P("x"))(A)),
-    (ValueError, r"the result\['a'\], f32\[2,2\] per device, may vary along the mesh axes \('y',\), and its out_specs P\('x',\) says.* replication which "
-     r"can't be statically inferred.\nout_specs is P\('x',\) which implies .* axes \{x\} and not \{y\}, but .* varying over \{x,y\}",
+    (ValueError, r"the result\['a'\], f32\[2,2\] per device, may vary along the mesh axes \('y',\), and its out_specs P\('x',\) says.* "
+                 r"replication which can't be statically inferred.\nout_specs is P\('x',\) which implies .* axes \{x\} and not \{y\}, but "
+                 r".* varying over \{x,y\}",
      lambda: over_mesh(lambda x: {"a": x}, in_specs=P("x", "y"), out_specs=P("x"))(A)),
     (ValueError, "may vary along the mesh axes", lambda: over_mesh(lambda x: lax.all_gather(x, "x"), in_specs=P("x"), out_specs=P())(A)),
     (ValueError, "may vary along the mesh axes", lambda: over_mesh(lambda: lax.axis_index("x"), in_specs=(), out_specs=P())()),
@@ -364,7 +371,8 @@ def test_arguments_without_a_spec_reach_the_function_as_they_are():
     (ValueError, "axis_names={'z'} are not all axes", lambda: over_mesh(double, in_specs=P(), out_specs=P(), axis_names={"z"})(A)),
     (ValueError, r"AbstractMesh\('x': 4, axis_types=\(Auto,\)\) has no devices",
      lambda: shard_map(double, mesh=AbstractMesh((4,), ("x",)), in_specs=P(), out_specs=P())(A)),
-    (TypeError, r"is the same along the axes \('x',\), and the corresponding output carry varies.\n\nThis might be fixed by applying `jax.lax.pcast\(..., \('x',\), to='varying'\)` to the initial",
+    (TypeError, r"is the same along the axes \('x',\), and the corresponding output carry varies.\n\nThis might be fixed by applying "
+                r"`jax.lax.pcast\(..., \('x',\), to='varying'\)` to the initial",
      lambda: over_mesh(lambda x: lax.fori_loop(0, 3, lambda i, c: c + x.sum(), 0.0)[None], in_specs=P("x"), out_specs=P("x"))(A)),
     (NameError, "unbound axis name: z", lambda: over_mesh(lambda x: lax.psum(x, "z"), in_specs=P(), out_specs=P())(A)),
     (ValueError, "incompatible devices.*shard_map inside jit",
@@ -398,7 +406,8 @@ def test_devices_share_a_batch(check_vma):
 def test_a_batch_of_gradients_is_shared():
     f = over_mesh(jnp.sin, in_specs=P("y"), out_specs=P("y"))
     for mapped in (f, laminax.checkpoint(f)):
-        np.testing.assert_allclose(np.asarray(laminax.vmap(laminax.grad(lambda x: mapped(x).sum()), spmd_axis_name="x")(A)), np.cos(A), rtol=1e-5)
+        np.testing.assert_allclose(np.asarray(laminax.vmap(laminax.grad(lambda x: mapped(x).sum()), spmd_axis_name="x")(A)), np.cos(A),
+                                   rtol=1e-5)
 
 
 @pytest.mark.parametrize("fun", [
@@ -450,7 +459,8 @@ def test_words_of_all_gather():
     assert laminax.vmap(lambda x: lax.all_gather(x, "i", to="invarying"), axis_name="i")(x).shape == (2, 2, 3)
     for error, match, kwargs in [(NotImplementedError, "to must be 'varying' or 'invarying', got 'reduced'", {"to": "reduced"}),
                                  (ValueError, "to must be 'varying' or 'invarying', got 'same'", {"to": "same"}),
-                                 (NotImplementedError, "axis_index_groups are not supported", {"to": "invarying", "axis_index_groups": [[0], [1]]})]:
+                                 (NotImplementedError, "axis_index_groups are not supported",
+                                  {"to": "invarying", "axis_index_groups": [[0], [1]]})]:
         with pytest.raises(error, match=match):
             laminax.vmap(lambda x: lax.all_gather(x, "i", **kwargs), axis_name="i")(x)
 

@@ -1,4 +1,7 @@
-"""Arrays that are sums of terms on several devices, `P(unreduced=...)`, and those whose cotangents are, `P(reduced=...)`; after JAX's documentation."""
+"""Arrays that are sums of terms on several devices, `P(unreduced=...)`, and arrays whose cotangents are such sums, `P(reduced=...)`.
+
+After JAX's documentation.
+"""
 
 import numpy as np
 import pytest
@@ -80,7 +83,8 @@ def test_terms_are_added_scaled_and_moved_about():
     results = laminax.jit(f)(on(A, None, "x"), on(B, "x", None), w)
     assert all(short(r).endswith("{U:x}") for r in results)
     c = A @ B
-    for result, expected in zip(results, (np.concatenate([2 * c, 3 * c]).T.reshape(6, 2, 8), c.astype(np.float16), -c, c / 3, c.sum(1), c[2:4])):
+    for result, expected in zip(results,
+                                (np.concatenate([2 * c, 3 * c]).T.reshape(6, 2, 8), c.astype(np.float16), -c, c / 3, c.sum(1), c[2:4])):
         rtol = 1e-2 if result.dtype == np.float16 else 1e-4  # the terms are rounded to half precision before they are added
         np.testing.assert_allclose(np.asarray(reshard(result, P())), expected, rtol=rtol, atol=rtol)
 
@@ -119,13 +123,19 @@ def test_the_value_of_terms_is_not_read():
     (lambda u, r, w: r + reshard(w, P(reduced={"y"})), ShardingTypeError, "should be reduced across the same mesh axes"),
     (lambda u, r, w: jnp.dot(u.T, w), ShardingTypeError, "lhs or rhs passed to dot_general cannot be unreduced"),
     (lambda u, r, w: jnp.sort(u), NotImplementedError, "unreduced/reduced rule for sort is not implemented"),
-    (lambda u, r, w: jnp.concatenate([u, w]), ShardingTypeError, "concatenate: All operands should be unreduced and reduced along the same"),
+    (lambda u, r, w: jnp.concatenate([u, w]), ShardingTypeError, "concatenate: All operands should be unreduced and reduced along the "
+                                                                 "same"),
     (lambda u, r, w: lax.dynamic_slice(u, (0, 0), (4, 4)), NotImplementedError, "unreduced rule for dynamic_slice"),
-    (lambda u, r, w: jnp.dot(w.T, w, out_sharding=P(unreduced={"x"})), ShardingTypeError, "unreduced axes should be equal to the contracting specs"),
-    (lambda u, r, w: lax.dot(w.T, w, out_sharding=P(unreduced={"x"})), ShardingTypeError, "unreduced axes should be equal to the contracting specs"),
-    (lambda u, r, w: lax.dot(reshard(w.T, P(None, "x")), w, out_sharding=P(unreduced={"x"})), ShardingTypeError, "should be sharded identically"),
-    (lambda u, r, w: lax.reduce_sum(w, (0,), out_sharding=P(unreduced={"x"})), ShardingTypeError, "should be in operand's specs that were summed over"),
-    (lambda u, r, w: lax.reshape(w, (32,), out_sharding=P(unreduced={"x"})), ValueError, "must be unreduced and reduced over the same mesh axes"),
+    (lambda u, r, w: jnp.dot(w.T, w, out_sharding=P(unreduced={"x"})), ShardingTypeError,
+     "unreduced axes should be equal to the contracting specs"),
+    (lambda u, r, w: lax.dot(w.T, w, out_sharding=P(unreduced={"x"})), ShardingTypeError,
+     "unreduced axes should be equal to the contracting specs"),
+    (lambda u, r, w: lax.dot(reshard(w.T, P(None, "x")), w, out_sharding=P(unreduced={"x"})), ShardingTypeError,
+     "should be sharded identically"),
+    (lambda u, r, w: lax.reduce_sum(w, (0,), out_sharding=P(unreduced={"x"})), ShardingTypeError,
+     "should be in operand's specs that were summed over"),
+    (lambda u, r, w: lax.reshape(w, (32,), out_sharding=P(unreduced={"x"})), ValueError,
+     "must be unreduced and reduced over the same mesh axes"),
 ])
 def test_what_terms_do_not_allow(run, error, message):
     u, r, w = on(A, unreduced={"x"}), on(A, reduced={"x"}), on(A)

@@ -101,7 +101,8 @@ def test_complex_to_real_is_deprecated():
         assert jnp.array(2 + 1j).astype(np.float32) == 2
 
 
-@pytest.mark.parametrize("method", ["var", "std", "mean", "sum", "prod", "max", "min", "argmax", "cumsum", "ravel", "transpose", "round", "any", "squeeze"])
+@pytest.mark.parametrize("method", ["var", "std", "mean", "sum", "prod", "max", "min", "argmax", "cumsum", "ravel", "transpose", "round",
+                                    "any", "squeeze"])
 def test_traced_arrays_have_the_methods_of_arrays(method):
     """`var` was once hidden by an attribute of tracers."""
     x = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)

@@ -108,7 +108,8 @@ def test_modes_of_narrow_and_unsigned_indices(dtype, mode):
         expected = np.zeros(size)
         np.put(expected, index, np.arange(1, 4), mode=mode)
         np.testing.assert_array_equal(jnp.put(jnp.zeros(size), index, np.arange(1, 4), mode=mode, inplace=False), expected)
-        np.testing.assert_array_equal(jnp.ravel_multi_index((index, index), (size, 7), mode=mode, dtype=np.int32), np.ravel_multi_index((index, index), (size, 7), mode))
+        np.testing.assert_array_equal(jnp.ravel_multi_index((index, index), (size, 7), mode=mode, dtype=np.int32),
+                                      np.ravel_multi_index((index, index), (size, 7), mode))
         np.testing.assert_array_equal(jnp.choose(index, np.arange(3), mode=mode), np.choose(index, np.arange(3), mode=mode))
     if dtype is np.uint32:
         large = np.array([3_000_000_007, 7], dtype)

@@ -84,7 +84,8 @@ def test_out_of_bounds():
     ((0, 0, 0, 0), IndexError, "Too many indices: array is 3-dimensional, but 4 were indexed"),
     ((Ellipsis, Ellipsis), IndexError, "single ellipsis"), (1.5, TypeError, "Indexer must have integer or boolean type"),
     ([0, 1], TypeError, r"non-tuple sequence.*arr\[array\(seq\)\]"), ([0, [0, 1]], TypeError, r"non-tuple sequence.*arr\[tuple\(seq\)\]"),
-    ("rows", TypeError, "does not support string indexing"), ({}, IndexError, "only integers, slices"), (np.array([0.5]), TypeError, "integer or boolean type"),
+    ("rows", TypeError, "does not support string indexing"), ({}, IndexError, "only integers, slices"),
+    (np.array([0.5]), TypeError, "integer or boolean type"),
     (np.array([True, False]), IndexError, "boolean index did not match"),
     ((np.array([0, 1]), np.array([0, 1, 2])), ValueError, "Incompatible shapes for broadcasting")])
 def test_bad_indices(index, error, text):

@@ -28,7 +28,8 @@ def _traceable(x):
 
 @pytest.mark.parametrize("run", [lambda f: f, laminax.jit], ids=["eager", "jit"])
 @pytest.mark.parametrize("name, kind", [
-    ("lu", list), ("tridiagonal", list), ("hessenberg", list), ("schur", list), ("eigh", tuple), ("svd", tuple), ("qr", tuple), ("qdwh", tuple), ("eig", list)])
+    ("lu", list), ("tridiagonal", list), ("hessenberg", list), ("schur", list), ("eigh", tuple), ("svd", tuple), ("qr", tuple),
+    ("qdwh", tuple), ("eig", list)])
 def test_factorizations_of_lax(name, kind, run):
     found = run(getattr(lax.linalg, name))(M)
     assert type(found) is kind and len(found) > 1

@@ -29,17 +29,20 @@ def check(name, *args, **kwargs):
     ("rot90", M, 3), ("concatenate", [X, X], 1), ("concatenate", [X, X], None), ("stack", [V, V], 1), ("vstack", [V, V]),
     ("hstack", [M, M]), ("dstack", [M, M]), ("column_stack", [V, V]), ("block", [[M, M], [M, M]]), ("append", M, M, 1),
     ("split", V, [2, 5]), ("array_split", V, 3), ("tile", M, (2, 1, 2)), ("repeat", M, 2, 1), ("repeat", M, np.array([1, 0, 2, 3]), 0),
-    ("roll", X, (1, 2), (0, 2)), ("roll", X, 7), ("resize", V, (3, 4)), ("atleast_3d", M), ("sort", X, 1), ("argsort", V), ("lexsort", (I[0], I[1])),
+    ("roll", X, (1, 2), (0, 2)), ("roll", X, 7), ("resize", V, (3, 4)), ("atleast_3d", M), ("sort", X, 1), ("argsort", V),
+    ("lexsort", (I[0], I[1])),
     ("tril", M, -1), ("triu", X, 1), ("diag", V, -2), ("diag", M, 1), ("diagonal", X, 1, 1, 2), ("trace", X, 1, 0, 2),
     ("vander", V, 3), ("kron", M, M[:2]), ("cross", X[..., :3], X[::-1, :, :3]), ("outer", V, V), ("inner", X, X[0]), ("dot", X, X[0].T),
-    ("matmul", X, M[:1].repeat(5, 0)), ("tensordot", X, X, ((0, 1), (0, 1))), ("vdot", M, M), ("linspace", 0, 1, 7), ("linspace", 0, 1, 7, False),
+    ("matmul", X, M[:1].repeat(5, 0)), ("tensordot", X, X, ((0, 1), (0, 1))), ("vdot", M, M), ("linspace", 0, 1, 7),
+    ("linspace", 0, 1, 7, False),
     ("geomspace", 1, 1000, 4), ("meshgrid", V, V[:3]), ("eye", 3, 4, 1), ("tri", 3), ("indices", (2, 3)), ("unique", I),
     ("nonzero", I), ("argwhere", I), ("searchsorted", np.sort(V), V), ("digitize", V, np.array([-1.0, 0, 1])), ("cov", M),
     ("corrcoef", M), ("histogram", V, 4), ("bincount", np.array([1, 1, 4])), ("interp", V, np.arange(3.0), np.arange(3.0) ** 2),
     ("diff", X, 2, 0), ("gradient", M), ("trapezoid", M), ("unwrap", np.array([0.0, 3, 6, 9.5])), ("convolve", V, V[:4], "same"),
     ("correlate", V[:4], V, "same"), ("polyval", V, 2.0), ("polymul", V, V[:3]), ("polyder", V), ("polyint", V), ("kaiser", 6, 2.0),
     ("packbits", I > 0), ("unravel_index", np.array([5, 7]), (3, 4)), ("delete", X, 1, 0), ("insert", M, 1, 5.0, 1),
-    ("insert", M, 1, np.arange(4.0), 1), ("setdiff1d", I, I[0]), ("union1d", I[0], I[1]), ("intersect1d", I[0], I[1]), ("setxor1d", I[0], I[1]),
+    ("insert", M, 1, np.arange(4.0), 1), ("setdiff1d", I, I[0]), ("union1d", I[0], I[1]), ("intersect1d", I[0], I[1]),
+    ("setxor1d", I[0], I[1]),
     ("isin", I, I[0, :2]), ("fliplr", M)], ids=lambda c: c[0])
 def test_as_numpy(call):
     check(*call)
@@ -243,9 +246,11 @@ def test_a_mask_is_dropped_and_a_diagonal_may_be_far_off():
 
 
 @pytest.mark.parametrize("call, error, words", [
-    (lambda: jnp.expand_dims(M, (1, 1)), ValueError, "repeated axis"), (lambda: jnp.trace(M, axis1=1, axis2=-1), ValueError, "can not be same"),
+    (lambda: jnp.expand_dims(M, (1, 1)), ValueError, "repeated axis"),
+    (lambda: jnp.trace(M, axis1=1, axis2=-1), ValueError, "can not be same"),
     (lambda: laminax.jit(jnp.tri)(3), TypeError, "Shapes must be 1D sequences of concrete values of integer type"),
-    (lambda: laminax.jit(lambda i: jnp.split(V, [2, i]))(3), TypeError, "Abstract tracer value encountered where concrete value is expected"),
+    (lambda: laminax.jit(lambda i: jnp.split(V, [2, i]))(3), TypeError,
+     "Abstract tracer value encountered where concrete value is expected"),
     (lambda: jnp.interp(1j, V * 1j, V), ValueError, "complex x values not supported")])
 def test_errors_in_the_words_of_jax(call, error, words):
     with pytest.raises(error, match=words):

@@ -178,7 +178,8 @@ def test_covariance_of_few_observations(shape, rowvar):
     np.testing.assert_array_equal(jnp.cov(np.ones(shape, np.float32), rowvar=rowvar), np.cov(np.ones(shape), rowvar=rowvar))
 
 
-@pytest.mark.parametrize("shape, distances, axis", [((3, 10), (3, 1), -1), ((2, 3), (3,), 0), ((3, 4, 5), (3, 5), 1), ((3, 4, 5), (2, 4, 5), 0)])
+@pytest.mark.parametrize("shape, distances, axis",
+                         [((3, 10), (3, 1), -1), ((2, 3), (3,), 0), ((3, 4, 5), (3, 5), 1), ((3, 4, 5), (2, 4, 5), 0)])
 def test_trapezoid_takes_an_array_of_distances(shape, distances, axis):
     rng = np.random.default_rng(0)
     y, dx = rng.normal(size=shape).astype(np.float32), rng.normal(size=distances).astype(np.float32)

@@ -185,9 +185,11 @@ def test_a_weak_base_with_an_array_of_integers_is_strong():
     for got in (2.0 ** whole, jnp.power(2.0, whole), jnp.asarray(2.0) ** whole, laminax.jit(lambda n: 2.0 ** n)(whole)):
         assert got.dtype == np.float32 and not weak(got)
         np.testing.assert_allclose(got, [1, 2, 4], rtol=1e-6)
-    for got in (laminax.jit(lambda n: 2.0 ** n)(np.int32(3)), laminax.lax.pow(2.0, jnp.int32(3)), laminax.lax.pow(jnp.asarray(2.0), jnp.int8(3))):
+    for got in (laminax.jit(lambda n: 2.0 ** n)(np.int32(3)), laminax.lax.pow(2.0, jnp.int32(3)),
+                laminax.lax.pow(jnp.asarray(2.0), jnp.int8(3))):
         assert got == 8 and got.dtype == np.float32 and not weak(got)
-    assert weak(2.0 ** jnp.asarray(3)) and weak(laminax.lax.pow(jnp.asarray(2.0), jnp.asarray(3))) and weak(jnp.broadcast_to(2.0, (3,)) ** 2.0)
+    assert (weak(2.0 ** jnp.asarray(3)) and weak(laminax.lax.pow(jnp.asarray(2.0), jnp.asarray(3)))
+            and weak(jnp.broadcast_to(2.0, (3,)) ** 2.0))
 
 
 def test_widths_of_sums_and_products():

@@ -46,7 +46,8 @@ def test_infinities_of_python_numbers(x):
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float32, np.uint8, np.complex64])
-@pytest.mark.parametrize("first, second", [([1, 2], [3, 4]), ([1, 2, 2, 3], [2, 3, 9]), ([5, 5], [5]), ([], [1]), ([1], []), ([0, 1], [1, 0])])
+@pytest.mark.parametrize("first, second",
+                         [([1, 2], [3, 4]), ([1, 2, 2, 3], [2, 3, 9]), ([5, 5], [5]), ([], [1]), ([1], []), ([0, 1], [1, 0])])
 def test_what_fills_sets_of_a_given_size(first, second, dtype):
     """An intersection by its least element, or 0 if it is empty, as a union is; a difference by 0."""
     a, b = np.array(first, dtype), np.array(second, dtype)

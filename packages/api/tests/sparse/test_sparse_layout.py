@@ -88,8 +88,9 @@ def test_concatenate(rng, n_batch, n_dense, dimension):
     same(sparse.bcoo_concatenate([mat for mat, _ in parts], dimension=dimension), np.concatenate([x for _, x in parts], dimension))
 
 
-@pytest.mark.parametrize("index", [1, np.s_[::2], np.s_[:, 1], np.s_[1, 2], np.s_[None, :, 1:], np.array([1, 0, 1]), np.s_[:, np.array([3, 0])],
-                                   np.s_[np.array([1, 2]), np.array([3, 0])], np.s_[:, ::-1], np.array([True, False, True])], ids=str)
+@pytest.mark.parametrize("index",
+                         [1, np.s_[::2], np.s_[:, 1], np.s_[1, 2], np.s_[None, :, 1:], np.array([1, 0, 1]), np.s_[:, np.array([3, 0])],
+                          np.s_[np.array([1, 2]), np.array([3, 0])], np.s_[:, ::-1], np.array([True, False, True])], ids=str)
 @pytest.mark.parametrize("n_batch", [0, 1])
 def test_indexing(rng, index, n_batch):
     mat, x = random_bcoo(rng, (3, 4), n_batch)

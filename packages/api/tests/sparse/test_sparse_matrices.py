@@ -159,7 +159,8 @@ def test_largest_eigenvalues(rng, form):
 
 @pytest.mark.parametrize("a, x, message", [
     (np.eye(20), np.ones((20, 0)), "search dim > 0"), (np.eye(20), np.ones((20, 4)), r"search dim \* 5 < matrix dim"),
-    (np.eye(20)[:10], np.ones((20, 1)), r"A must be \(20, 20\)"), (lambda x: x.astype("float16"), np.ones((20, 1)), "A, X must have same dtypes")])
+    (np.eye(20)[:10], np.ones((20, 1)), r"A must be \(20, 20\)"),
+    (lambda x: x.astype("float16"), np.ones((20, 1)), "A, X must have same dtypes")])
 def test_bad_eigenvalue_problems(a, x, message):
     a = a if callable(a) else a.astype(np.float32)
     with pytest.raises(ValueError, match=message):

@@ -26,7 +26,8 @@ def contraction(x, y, numbers) -> np.ndarray:
         of_y[j] = of_x[i]
     fresh = iter("stuvw")
     of_y = [n or next(fresh) for n in of_y]
-    out = [of_x[i] for i in bx] + [n for i, n in enumerate(of_x) if i not in (*cx, *bx)] + [n for j, n in enumerate(of_y) if j not in (*cy, *by)]
+    out = ([of_x[i] for i in bx] + [n for i, n in enumerate(of_x) if i not in (*cx, *bx)]
+           + [n for j, n in enumerate(of_y) if j not in (*cy, *by)])
     return np.einsum(f"{''.join(of_x)},{''.join(of_y)}->{''.join(out)}", x, y)
 
 
@@ -75,7 +76,8 @@ def test_elements_of_a_contraction(rng):
     expected = [[full[0, 0, 1], full[0, 2, 4], 0], [full[1, 1, 1], 0, full[1, 0, 0]]]
     found = sparse.bcoo_dot_general_sampled(jnp.asarray(x, np.float32), jnp.asarray(y, np.float32), places, dimension_numbers=numbers)
     np.testing.assert_allclose(found, expected, rtol=1e-5)  # sums of four products in float32
-    rows = sparse.bcoo_dot_general_sampled(jnp.asarray(x, np.float32), jnp.asarray(y, np.float32), places[..., :1], dimension_numbers=numbers)
+    rows = sparse.bcoo_dot_general_sampled(jnp.asarray(x, np.float32), jnp.asarray(y, np.float32), places[..., :1],
+                                           dimension_numbers=numbers)
     np.testing.assert_allclose(rows[0, 0], full[0, 0], rtol=1e-5)
 
 
@@ -124,7 +126,8 @@ def test_operators(rng):
     (lambda m: sparse.bcoo_dot_general(m, jnp.ones((3, 4)), dimension_numbers=(((1,), (1,)), ((0,), (0,)))), NotImplementedError,
      "batch dimensions must be among the batch dimensions"),
     (lambda m: sparse.bcoo_dot_general(sparse.BCOO.fromdense(jnp.ones((3, 4)), n_dense=1), jnp.ones(4),
-                                       dimension_numbers=(((1,), (0,)), ((), ()))), NotImplementedError, "contracting over dense dimensions"),
+                                       dimension_numbers=(((1,), (0,)), ((), ()))), NotImplementedError,
+     "contracting over dense dimensions"),
     (lambda m: sparse.bcoo_multiply_dense(m, jnp.ones(3)), ValueError, "must broadcast"),
     (lambda m: sparse.bcoo_multiply_sparse(m, sparse.BCOO.fromdense(jnp.ones(4))), NotImplementedError, "different rank"),
 ])

@@ -19,8 +19,9 @@ def rng():
     return np.random.default_rng(3)
 
 
-@pytest.mark.parametrize("name", ["abs", "sin", "tan", "tanh", "sinh", "arctan", "arcsinh", "expm1", "sign", "square", "negative", "real", "floor",
-                                  "ceil", "cbrt"])
+@pytest.mark.parametrize("name",
+                         ["abs", "sin", "tan", "tanh", "sinh", "arctan", "arcsinh", "expm1", "sign", "square", "negative", "real", "floor",
+                          "ceil", "cbrt"])
 def test_functions_that_are_0_at_0(rng, name):
     mat, x = random_bcoo(rng, (3, 4))
     np.testing.assert_allclose(sparsify(getattr(jnp, name))(mat).todense(), getattr(np, name)(x), rtol=1e-5)
@@ -103,7 +104,8 @@ def test_derivative_rules_of_the_user(rng):
     (jnp.cos, NotImplementedError, r"^sparse rule for cos is not implemented because it would result in dense output\. .*todense"),
     (jnp.max, NotImplementedError, r"^sparse rule for reduce_max is not implemented\."),
     (lambda x: jnp.concatenate([x, jnp.ones(5)]), NotImplementedError, "Concatenation between sparse and dense"),
-    (lambda x: lax.cond(True, lambda y: y, sparse.todense, x), TypeError, "sparsified true_fun and false_fun output must have identical types"),
+    (lambda x: lax.cond(True, lambda y: y, sparse.todense, x), TypeError,
+     "sparsified true_fun and false_fun output must have identical types"),
     (lambda x: lax.scan(lambda c, s: (c, s), 0.0, x), NotImplementedError, "scanned over"),
 ])
 def test_refusals(f, error, message):

@@ -19,8 +19,8 @@ def check_array_leaves(what: str, tree: Any, accepts: Callable[[Any], bool] = is
     """Raises TypeError for a leaf that is neither accepted nor a reference; `what` is what the message calls the tree."""
     for path, leaf in tree_flatten_with_path(tree)[0]:
         if not accepts(leaf) and not isinstance(leaf, Ref):
-            raise TypeError(f"{what}{keystr(path)} is not an array: got {leaf!r} of type {type(leaf).__name__}, which is not a valid JAX type. "
-                            "Pass arrays or scalars, or close over it, or mark it as static.")
+            raise TypeError(f"{what}{keystr(path)} is not an array: got {leaf!r} of type {type(leaf).__name__}, which is not a valid JAX "
+                            "type. Pass arrays or scalars, or close over it, or mark it as static.")
 
 
 def _primal_in(trace: Any) -> Callable[[Any], Any]:

@@ -24,8 +24,8 @@ def mesh_axes_of(name: str, args: Sequence[Any], in_axes: Sequence[int | None], 
                          f"{', '.join(map(repr, entries))}, for {listed}. Use reshard on some of them.")
     entry = entries[0] if entries else None
     if entry is not None and spmd_name is not None:
-        raise ValueError(f"{name}: Only one of spmd_axis_name or arrays sharded on Explicit mesh axis type is allowed. Got spmd_axis_name={spmd_name!r} and "
-                         f"arrays sharded over {entry!r}. Leave spmd_axis_name out.")
+        raise ValueError(f"{name}: Only one of spmd_axis_name or arrays sharded on Explicit mesh axis type is allowed. Got "
+                         f"spmd_axis_name={spmd_name!r} and arrays sharded over {entry!r}. Leave spmd_axis_name out.")
     return entry
 
 
@@ -42,8 +42,9 @@ def split_batch(x: Any, axis: int, mesh_axes: Any) -> Any:
 
 
 def with_out_sharding(rule: Callable) -> Callable:
-    """The batching rule of an operation that may say how its result is split: the batched result is split so too, and its batch as the operands'.
+    """The batching rule of an operation whose parameter `out_sharding` may say how its result is split.
 
+    The batched result is split in the same way, and its batch axis as the batch axis of the operands.
     A batch that is split over explicit mesh axes meets operands that are not mapped, and whole; what that leaves open is whole, too.
     """
     def batched_rule(axis: Any, values: Any, batch_axes: Sequence[int | None], params: dict[str, Any]) -> Any:
@@ -60,7 +61,10 @@ def with_out_sharding(rule: Callable) -> Callable:
 
 
 def with_batch(split: TypeSharding, axis: Any, batch_axis: int | None) -> TypeSharding:
-    """How a batch of values that are split so is, with the mapped axis at `batch_axis`: over the mesh axes that split the batch, if they are free."""
+    """The split of a batch of values that are split so each, with the mapped axis at `batch_axis`.
+
+    The mapped axis is split over the mesh axes that split the batch, if they are free.
+    """
     if batch_axis is None:
         return split
     entries = list(split.spec.partitions)

@@ -17,8 +17,8 @@ from laminax_transforms.batching.batch_axes import move_batch_axis
 
 def mapped_write_error(ref: Ref) -> ValueError:
     """For a write by a mapped function to a reference that is not mapped: each example would write something else."""
-    return ValueError(f"performing a set/swap operation with vmapped value on an unbatched array reference of type {ref.aval}. Move the array "
-                      "reference to be an argument to the vmapped function? Make it in the function, or pass it with in_axes=0.")
+    return ValueError(f"performing a set/swap operation with vmapped value on an unbatched array reference of type {ref.aval}. Move the "
+                      "array reference to be an argument to the vmapped function? Make it in the function, or pass it with in_axes=0.")
 
 
 class MappedRef(Ref):

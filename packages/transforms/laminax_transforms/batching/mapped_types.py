@@ -93,8 +93,8 @@ def size_of_mapped(name: str, flat: list[Any], specs: list[Any], axis_size: int 
     if axis_size is not None:
         sizes.add(axis_size)
     if len(sizes) > 1:
-        raise ValueError(f"vmap({name}): vmap got inconsistent sizes for axes to be mapped, {sorted(sizes)}. Make them equal, or give in_axes=None "
-                         "to an argument that all examples share.")
+        raise ValueError(f"vmap({name}): vmap got inconsistent sizes for axes to be mapped, {sorted(sizes)}. Make them equal, or give "
+                         "in_axes=None to an argument that all examples share.")
     return sizes.pop() if sizes else None
 
 

@@ -126,7 +126,8 @@ def _taken_apart(fun: Callable, in_axes: Any, out_axes: Any, axis_size: int | No
         given = size_of_mapped(function_name(fun), flat, specs, axis_size)
         flat_axes = [None if has_mapped_type(x) else _plain_axis(fun, "in_axes", b) for x, b in zip(flat, specs)]
     size = _mapped_size(fun, whole[0], whole[1], in_axes, flat, flat_axes, given)
-    flat_fun = FlatFunction(lambda a, k: fun(*a, **k), in_tree, result_name="Output from batched function", accepts=accepts, is_leaf=is_leaf)
+    flat_fun = FlatFunction(lambda a, k: fun(*a, **k), in_tree, result_name="Output from batched function", accepts=accepts,
+                            is_leaf=is_leaf)
     flat_fun.fun.__name__ = function_name(fun)
     example_fun: Callable = with_mapped_types(flat_fun, specs, out_axes) if typed else flat_fun
     flat_axes = [None if b is None else b % get_aval(x).ndim for x, b in zip(flat, flat_axes)]
@@ -169,8 +170,8 @@ def _flat_in_axes(fun: Callable, in_axes: Any, args: tuple[ArrayLike, ...], kwar
     try:
         flat = broadcast_prefix(in_axes, args, is_leaf=lambda x: x is None)
     except ValueError as error:
-        raise ValueError(f"vmap({function_name(fun)}): vmap in_axes specification must be a tree prefix of the corresponding value, got specification "
-                         f"{in_axes!r} for value tree {tree_structure(args)}. {error}") from None
+        raise ValueError(f"vmap({function_name(fun)}): vmap in_axes specification must be a tree prefix of the corresponding value, got "
+                         f"specification {in_axes!r} for value tree {tree_structure(args)}. {error}") from None
     return flat + [0] * len(tree_flatten(kwargs)[0])
 
 
@@ -194,8 +195,8 @@ def _mapped_size(fun: Callable, args: tuple[ArrayLike, ...], kwargs: dict[Any, A
                              "\nMake the sizes equal to axis_size, or leave it out.")
         return axis_size
     if not flat:
-        raise ValueError(f"vmap({function_name(fun)}): vmap wrapped function must be passed at least one argument containing an array, got empty "
-                         f"*args={args} and **kwargs={kwargs}. Give axis_size for a function without arguments.")
+        raise ValueError(f"vmap({function_name(fun)}): vmap wrapped function must be passed at least one argument containing an array, got "
+                         f"empty *args={args} and **kwargs={kwargs}. Give axis_size for a function without arguments.")
     if not found:
         raise ValueError("vmap must have at least one non-None value in in_axes, or axis_size must be given; "
                          f"in_axes is {in_axes!r}")
@@ -252,8 +253,8 @@ def _place_results(fun: Callable, axis: Axis, results: Sequence[ArrayLike], resu
     try:
         wanted = broadcast_over(out_axes, out_tree, lambda x: x is None)
     except ValueError as error:
-        raise ValueError(f"vmap({function_name(fun)}): vmap out_axes specification must be a tree prefix of the corresponding value, got specification "
-                         f"{out_axes!r} for value tree {out_tree}. {error}") from None
+        raise ValueError(f"vmap({function_name(fun)}): vmap out_axes specification must be a tree prefix of the corresponding value, got "
+                         f"specification {out_axes!r} for value tree {out_tree}. {error}") from None
     placed = []
     for index, (x, b, want) in enumerate(zip(results, result_axes, wanted)):
         if has_mapped_type(x):
@@ -265,10 +266,11 @@ def _place_results(fun: Callable, axis: Axis, results: Sequence[ArrayLike], resu
             if b is not None:
                 named = "" if axis.name is None else f" (axis_name={axis.name!r})"
                 path = keystr(leaf_paths(out_tree)[index])
-                raise ValueError(f"vmap has mapped output{named} but out_axes is None: a result of {function_name(fun)}, {get_aval(x).str_short()}, at "
-                                 f"vmap out_axes{path}, depends on the mapped axis. Give it an axis in out_axes.")
+                raise ValueError(f"vmap has mapped output{named} but out_axes is None: a result of {function_name(fun)}, "
+                                 f"{get_aval(x).str_short()}, at vmap out_axes{path}, depends on the mapped axis. Give it an axis in "
+                                 "out_axes.")
         elif not -ndim <= want < ndim:
-            raise ValueError(f"vmap({function_name(fun)}): out_axes={want}: axis {want} is out of bounds for array of dimension {ndim}, which is "
-                             "the result's with the mapped axis")
+            raise ValueError(f"vmap({function_name(fun)}): out_axes={want}: axis {want} is out of bounds for array of dimension {ndim}, "
+                             "which is the result's with the mapped axis")
         placed.append(move_batch_axis(x, b, None if want is None else want % ndim, axis.size, axis.mesh_axes))
     return placed

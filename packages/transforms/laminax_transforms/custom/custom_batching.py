@@ -95,8 +95,8 @@ class _FlatRule:
             raise ValueError(f"structure of output value and output batching specification returned by custom vmap rule "
                              f"({function_name(self.rule)}) do not match.\nOutput values: {tree}\nBatching spec: {flag_tree}")
         if tree != self.out_tree:
-            raise ValueError(f"structure of output returned by custom vmap rule ({function_name(self.rule)}) does not match that of original "
-                             f"custom-vmapped function.\nOriginal output: {self.out_tree}\nRule output: {tree}")
+            raise ValueError(f"structure of output returned by custom vmap rule ({function_name(self.rule)}) does not match that of "
+                             f"original custom-vmapped function.\nOriginal output: {self.out_tree}\nRule output: {tree}")
         for x, is_mapped in zip(results, which):
             shape = get_aval(x).shape
             if is_mapped and (not shape or shape[0] != size):

@@ -264,8 +264,9 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         residuals, residual_tree = tree_flatten(pair[1])
         for leaf in residuals:
             if isinstance(leaf, Ref) and not any(leaf is x for x in leaves):
-                raise ValueError(f"custom_vjp fwd function {rule}, the forward rule of {name}, returned a mutable array reference of type {leaf.aval} "
-                                 "as a residual, but may only return those that it gets as arguments. Return what is in it, ref[...].")
+                raise ValueError(f"custom_vjp fwd function {rule}, the forward rule of {name}, returned a mutable array reference of type "
+                                 f"{leaf.aval} as a residual, but may only return those that it gets as arguments. Return what is in it, "
+                                 "ref[...].")
             if not is_array_like(leaf) and not isinstance(leaf, Ref):
                 raise TypeError(f"Custom VJP fwd rule {rule} for function {name}: residuals must be arrays, got {leaf!r}")
         types.append((tree, out_avals))
@@ -279,7 +280,8 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
             cts = [SymbolicZero(aval.to_ct_aval()) if ct is ZERO else ct for ct, aval in zip(cts, out_avals)]
         else:
             cts = [instantiate_cotangent(ct, aval) for ct, aval in zip(cts, out_avals)]
-        result = cast(Callable, self.bwd)(*arguments.nondiff_values(), tree_unflatten(residual_tree, residuals), tree_unflatten(out_tree, cts))
+        result = cast(Callable, self.bwd)(*arguments.nondiff_values(), tree_unflatten(residual_tree, residuals),
+                                          tree_unflatten(out_tree, cts))
         return self._checked_cotangents(arguments, result)
 
     def _checked_cotangents(self, arguments: RuleArguments, result: tuple[ArrayLike | None, ...]) -> list[Any]:
@@ -302,8 +304,8 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
             except _OfAnotherType as error:
                 path = keystr(tree_flatten_with_path(examples)[0][index][0])
                 raise ValueError(f"Custom VJP bwd rule {rule} must produce an output with the shapes and dtypes of the args tuple of the "
-                                 f"primal function, but at output{path} the bwd rule produced an output of type {error.found} corresponding "
-                                 f"to an input of type {_long(aval)}.{error.advice}") from None
+                                 f"primal function, but at output{path} the bwd rule produced an output of type {error.found} "
+                                 f"corresponding to an input of type {_long(aval)}.{error.advice}") from None
         return checked
 
 

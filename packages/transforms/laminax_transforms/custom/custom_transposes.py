@@ -151,8 +151,8 @@ def _check_out_types(fun: Callable, out_types: ShapedArray, out_tree: PyTreeDef,
     if type_tree != out_tree or any((t.shape, t.dtype) != (aval.shape, aval.dtype) for t, aval in zip(types, avals)):
         said, found = (tree_unflatten(tree, [ShapedArray(t.shape, t.dtype).str_short() for t in some])
                        for tree, some in ((type_tree, types), (out_tree, avals)))
-        raise TypeError(f"custom_transpose function {function_name(fun)}: out_types says that the result is {said}, but it is {found}. Give the "
-                        "types of the result.")
+        raise TypeError(f"custom_transpose function {function_name(fun)}: out_types says that the result is {said}, but it is {found}. "
+                        "Give the types of the result.")
 
 
 def _signature(caller: str, residual_args: Any, linear_args: ArrayLike) -> tuple[_Signature, list[Any], list[Any]]:
@@ -196,8 +196,8 @@ class _Signature:
             example = tree_unflatten(ct_tree, out_avals)
             found = next(iter(structure_errors(self.linear_tree, example, exact=True)), None)
             where, result, wanted = (keystr(found.path), found.full, found.prefix) if found else ("", ct_tree, self.linear_tree)
-            raise TypeError(f"{what} returns a result that{where and f' at {where}'} is {result}, linear_args{where} is {wanted}. Return one "
-                            "cotangent for each linear argument, in their structure.")
+            raise TypeError(f"{what} returns a result that{where and f' at {where}'} is {result}, linear_args{where} is {wanted}. Return "
+                            "one cotangent for each linear argument, in their structure.")
         for path, aval, out in zip(self.paths, self.linear_avals, out_avals):
             if (aval.shape, aval.dtype) != (out.shape, out.dtype):
                 raise ValueError(f"{what} returns {out.str_short()} for linear_args{keystr(path)}, which is {aval.str_short()}. Return "

@@ -166,8 +166,8 @@ def stop_gradient(x: Any) -> Any:
     for i, leaf in enumerate(leaves):
         if not is_array_like(leaf):
             path = keystr(tree_flatten_with_path(x)[0][i][0])
-            raise TypeError(f"stop_gradient: x{path} is not a valid type of array: {leaf!r} of type {type(leaf).__name__}. Leave what is no "
-                            "array out of the tree.")
+            raise TypeError(f"stop_gradient: x{path} is not a valid type of array: {leaf!r} of type {type(leaf).__name__}. Leave what is "
+                            "no array out of the tree.")
         if dtypes.issubdtype(get_aval(leaf).dtype, dtypes.inexact):
             leaves[i] = stop_gradient_p.bind(leaf)
     return tree_unflatten(tree, leaves)

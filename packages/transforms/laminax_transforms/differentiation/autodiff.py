@@ -107,8 +107,8 @@ def _checked_tangent(what: str, primal: ArrayLike, tangent: ArrayLike, of_shape:
     aval = get_aval(tangent)
     if aval.shape != expected.shape or aval.dtype != expected.dtype:
         error = of_dtype if aval.shape == expected.shape else of_shape
-        raise type(error)(f"{error}. {what}: a tangent must have the shape and dtype of its primal, {expected.str_short()}; got {aval.str_short()}. "
-                    "Convert one of them.")
+        raise type(error)(f"{error}. {what}: a tangent must have the shape and dtype of its primal, {expected.str_short()}; got "
+                          f"{aval.str_short()}. Convert one of them.")
     return _as_weak_as(expected, _typed(tangent, expected))
 
 
@@ -117,7 +117,8 @@ def _checked_tangent_ref(what: str, primal: Ref, tangent: Any, error: Exception)
     if not isinstance(tangent, Ref) or get_aval(tangent) != primal.aval.to_tangent_aval():
         got = get_aval(tangent) if is_array_like(tangent) or isinstance(tangent, Ref) else type(tangent).__name__
         raise type(error)(f"{error}. {what}: the tangent of a reference, {primal.aval}, must be a reference to tangents, "
-                          f"{primal.aval.to_tangent_aval()}, got {got}. Make one with new_ref(zeros_like(ref[...])), or close over the reference.")
+                          f"{primal.aval.to_tangent_aval()}, got {got}. Make one with new_ref(zeros_like(ref[...])), or close over the "
+                          "reference.")
     return ZERO
 
 
@@ -236,7 +237,8 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
     mask = tuple(dtypes.issubdtype(aval.dtype, dtypes.inexact) for aval in in_avals)
     refs = [(i, x) for i, x in enumerate(flat) if isinstance(x, Ref)]
     run, write_back = with_arrays_for_refs(flat_fun, refs) if refs else (flat_fun, None)
-    results, program = linearize_flat(run, [shaped(x) for x in (arrays_of(flat) if refs else flat)], mask, f"vjp({function_name(fun)})", _paths(primals))
+    results, program = linearize_flat(run, [shaped(x) for x in (arrays_of(flat) if refs else flat)], mask, f"vjp({function_name(fun)})",
+                                      _paths(primals))
     if write_back is not None:
         results = write_back(results)
     pullback = VJPFunction(program, function_name(fun), in_tree, flat_fun.out_tree, mask, tuple(in_avals),
@@ -316,7 +318,8 @@ class VJPFunction(LinearFunction):
         cts = [_checked_cotangent(path, ct, aval) for path, ct, aval in zip(paths, flat, self.out_avals)]
         found = iter(program.transpose([*cts, *no_cotangents(len(program.results) - len(cts))]))
         in_cts = summed_over_axes([next(found) if has else ZERO for has in self.mask], self.primals, self.reduce_axes)
-        return [cotangent_of_type(ct, aval if type(aval) is ShapedArray else cast(Any, aval).inner_aval) for ct, aval in zip(in_cts, self.in_avals)]
+        return [cotangent_of_type(ct, aval if type(aval) is ShapedArray else cast(Any, aval).inner_aval)
+                for ct, aval in zip(in_cts, self.in_avals)]
 
 
 def summed_over_axes(cts: list[Any], primals: Sequence[Any], reduce_axes: Sequence) -> list[Any]:

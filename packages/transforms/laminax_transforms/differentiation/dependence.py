@@ -141,7 +141,8 @@ def _while_flow(params: dict[str, Any], flags: Sequence[bool], nested: Callable,
     return outs
 
 
-_nested_rules: dict[Any, Callable] = {jit_p: _jit_flow, checkpoint_p: _jit_flow, custom_vmap_call_p: _custom_vmap_flow, cond_p: _cond_flow, scan_p: _scan_flow, while_p: _while_flow}
+_nested_rules: dict[Any, Callable] = {jit_p: _jit_flow, checkpoint_p: _jit_flow, custom_vmap_call_p: _custom_vmap_flow, cond_p: _cond_flow,
+                                      scan_p: _scan_flow, while_p: _while_flow}
 
 
 def union(*flags: Sequence[bool]) -> Flags:

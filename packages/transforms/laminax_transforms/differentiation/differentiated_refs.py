@@ -17,9 +17,9 @@ from laminax_transforms.base.zeros import instantiate
 
 def differentiated_write_error(ref: Ref) -> ValueError:
     """For a value with a tangent, written to a reference that has none."""
-    return ValueError(f"performing a set/swap operation with a differentiated value on a non-differentiated array reference of type {ref.aval}. "
-                      "Move the array reference to be an argument of the differentiated function? Make it in the function, or write "
-                      "stop_gradient(value).")
+    return ValueError("performing a set/swap operation with a differentiated value on a non-differentiated array reference of type "
+                      f"{ref.aval}. Move the array reference to be an argument of the differentiated function? Make it in the function, or "
+                      "write stop_gradient(value).")
 
 
 class DualRef(Ref):

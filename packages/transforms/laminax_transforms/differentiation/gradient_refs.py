@@ -119,7 +119,8 @@ def checked_entries(name: str, in_tree: Any, in_avals: Sequence[ShapedArray | Ab
             if (found.shape, found.dtype) != (expected.shape, expected.dtype):
                 raise ValueError(f"{where} is a reference of type {get_aval(entry)}, and the cotangent is of type {expected.str_short()}")
         elif not isinstance(entry, (GradValue, DontWant)):
-            raise TypeError(f"{where} must be a reference, ad.GradValue() or ad.DontWant(), got {entry!r:.60} of type {type(entry).__name__}")
+            raise TypeError(f"{where} must be a reference, ad.GradValue() or ad.DontWant(), got {entry!r:.60} of type "
+                            f"{type(entry).__name__}")
         elif isinstance(aval, AbstractRef) and isinstance(entry, GradValue):
             raise unbound_error(name, aval)
         flat.append(entry)
@@ -128,8 +129,8 @@ def checked_entries(name: str, in_tree: Any, in_avals: Sequence[ShapedArray | Ab
 
 def unbound_error(name: str, aval: AbstractRef) -> ValueError:
     """For the gradient by a reference that there is no reference for."""
-    return ValueError(f"vjp: Expected cotangent type {aval}, since {name} was given a reference: its gradient must be accumulated into a ref. Bind one "
-                      "with pullback.with_refs(new_ref(zeros)), or ad.DontWant() there.")
+    return ValueError(f"vjp: Expected cotangent type {aval}, since {name} was given a reference: its gradient must be accumulated into a "
+                      "ref. Bind one with pullback.with_refs(new_ref(zeros)), or ad.DontWant() there.")
 
 
 def with_arrays_for_refs(fun: Callable, refs: Sequence[tuple[int, Ref]]) -> tuple[Callable, Callable[[Sequence[Any]], list[Any]]]:

@@ -142,7 +142,8 @@ def chosen_positions(transform: str, fun: Callable, argnums: int | tuple[int, ..
                         "Give the arguments that are differentiated by position.")
     chosen = tuple(i % count for i in positions)
     if len(set(chosen)) < len(chosen):
-        raise TypeError(f"{transform}({function_name(fun)}): argnums={argnums} names an argument of {count} twice. Give each position once.")
+        raise TypeError(f"{transform}({function_name(fun)}): argnums={argnums} names an argument of {count} twice. Give each position "
+                        "once.")
     return chosen
 
 
@@ -151,8 +152,8 @@ def _checked_input(transform: str, chosen: tuple[Any, ...], positions: tuple[int
     try:
         aval = get_aval(x)
     except TypeError:
-        raise TypeError(f"{transform}: {_input_name(chosen, positions, index)}, {x!r} of type {type(x)} is not a valid JAX type. Only arrays "
-                        "and pytrees of arrays can be differentiated; choose others with argnums, or convert it.") from None
+        raise TypeError(f"{transform}: {_input_name(chosen, positions, index)}, {x!r} of type {type(x)} is not a valid JAX type. Only "
+                        "arrays and pytrees of arrays can be differentiated; choose others with argnums, or convert it.") from None
     dtype = aval.dtype
     if dtypes.is_extended(dtype) and not allow_int:
         raise TypeError(f"{transform} requires real- or complex-valued inputs: cannot differentiate with respect to "
@@ -164,8 +165,8 @@ def _checked_input(transform: str, chosen: tuple[Any, ...], positions: tuple[int
     elif dtypes.issubdtype(dtype, dtypes.integer) or dtypes.issubdtype(dtype, np.bool_):
         if not allow_int:
             raise TypeError(f"{transform} requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
-                            f"np.inexact), but got {dtype.name}: {_input_name(chosen, positions, index)} is {aval.str_short()}. If you want to "
-                            "use Boolean- or integer-valued inputs, use vjp or set allow_int to True; or convert it to a float.")
+                            f"np.inexact), but got {dtype.name}: {_input_name(chosen, positions, index)} is {aval.str_short()}. If you "
+                            "want to use Boolean- or integer-valued inputs, use vjp or set allow_int to True; or convert it to a float.")
     return aval
 
 

@@ -185,14 +185,15 @@ def _check_input(transform: str, x: ArrayLike, holomorphic: bool, allow_int: boo
     aval = get_aval(x)
     if holomorphic:
         if not dtypes.issubdtype(aval.dtype, dtypes.complexfloating):
-            raise TypeError(f"{transform} with holomorphic=True requires inputs with complex dtype, but got {aval.dtype.name}: {aval.str_short()}.")
+            raise TypeError(f"{transform} with holomorphic=True requires inputs with complex dtype, but got {aval.dtype.name}: "
+                            f"{aval.str_short()}.")
     elif dtypes.issubdtype(aval.dtype, dtypes.complexfloating) and transform == "jacfwd":
         raise TypeError(f"{transform} requires real-valued inputs (input dtype that is a sub-dtype of np.floating), but got "
                         f"{aval.dtype.name}: {aval.str_short()}. For holomorphic differentiation, pass holomorphic=True. {complex_message}")
     elif not dtypes.issubdtype(aval.dtype, dtypes.inexact) and not allow_int:
         raise TypeError(f"{transform} requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), "
-                        f"but got {aval.dtype.name}: {aval.str_short()}. If you want to use Boolean- or integer-valued inputs, use vjp or set "
-                        "allow_int to True.")
+                        f"but got {aval.dtype.name}: {aval.str_short()}. If you want to use Boolean- or integer-valued inputs, use vjp or "
+                        "set allow_int to True.")
 
 
 def _check_rev_output(y: ArrayLike, holomorphic: bool) -> None:
@@ -201,14 +202,15 @@ def _check_rev_output(y: ArrayLike, holomorphic: bool) -> None:
         _check_holomorphic_output("jacrev", y)
     elif not dtypes.issubdtype(aval.dtype, dtypes.floating):
         raise TypeError(f"jacrev requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got "
-                        f"{aval.dtype.name}: {aval.str_short()}. For holomorphic differentiation, pass holomorphic=True. For differentiation of "
-                        "functions with complex or integer outputs, use vjp directly.")
+                        f"{aval.dtype.name}: {aval.str_short()}. For holomorphic differentiation, pass holomorphic=True. For "
+                        "differentiation of functions with complex or integer outputs, use vjp directly.")
 
 
 def _check_holomorphic_output(transform: str, y: Any) -> None:
     aval = get_aval(y)
     if not dtypes.issubdtype(aval.dtype, dtypes.complexfloating):
-        raise TypeError(f"{transform} with holomorphic=True requires outputs with complex dtype, but got {aval.dtype.name}: {aval.str_short()}.")
+        raise TypeError(f"{transform} with holomorphic=True requires outputs with complex dtype, but got {aval.dtype.name}: "
+                        f"{aval.str_short()}.")
 
 
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]

@@ -236,7 +236,8 @@ class LinearProgram:
           used_up: whether the program is not needed again. Each equation is then let go once it is transposed, and with it
             its residuals: a gradient needs less memory at once.
         """
-        how = accumulation((*self.in_avals, *self.out_avals, *(aval for eqn in self.eqns for aval in eqn.out_avals)) if in_use else (), sums_shared)
+        how = accumulation((*self.in_avals, *self.out_avals, *(aval for eqn in self.eqns for aval in eqn.out_avals)) if in_use else (),
+                           sums_shared)
         if how is None or is_resolving.value or not how.is_split:
             return self._transposed(cts, how, used_up)
         with is_resolving(True):

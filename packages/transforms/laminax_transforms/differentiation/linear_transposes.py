@@ -77,7 +77,8 @@ class _TransposedFunction(LinearFunction):
         paths = [keystr(path) for path, _ in tree_flatten_with_path(cotangent)[0]]
         cts, ct_tree = tree_flatten(cotangent)
         if ct_tree != self.out_tree:
-            raise TypeError("linear_transpose: cotangent tree does not match: the cotangent must have the structure of the function's result; " +
+            raise TypeError("linear_transpose: cotangent tree does not match: the cotangent must have the structure of the function's "
+                            "result; " +
                             where_trees_part(self.out_tree, cotangent, "result", "cotangent"))
         cts = [ct if aval is None else like_result("linear_transpose: cotangent type does not match", path, ct, aval, TypeError)
                for path, ct, aval in zip(paths, cts, self.program.out_avals)]
@@ -89,8 +90,8 @@ def _check_linear_dtypes(fun: Callable, ins: list, outs: list) -> None:
     """A linear function stays within the floating and complex numbers, or within the integers."""
     if not any(all(dtypes.issubdtype(dtype, kind) for dtype in [*ins, *outs]) for kind in (dtypes.inexact, dtypes.integer)):
         raise TypeError("linear_transpose only supports [float or complex] -> [float or complex], and integer -> integer functions, but "
-                        f"{function_name(fun)} is {[str(dtype) for dtype in ins]} -> {[str(dtype) for dtype in outs]}. Convert its arguments before, or "
-                        "its results after it.")
+                        f"{function_name(fun)} is {[str(dtype) for dtype in ins]} -> {[str(dtype) for dtype in outs]}. Convert its "
+                        "arguments before, or its results after it.")
 
 
 def _check_jointly_linear(fun: Callable, program: LinearProgram) -> None:
@@ -106,5 +107,6 @@ def _shape_dtype_aval(x: Any) -> ShapedArray:
     if is_array_like(x):
         return get_aval(x)
     if not (hasattr(x, "shape") and hasattr(x, "dtype")):
-        raise TypeError(f"linear_transpose: the examples of arguments must be arrays, or have a shape and a dtype; got {x!r} of type {type(x).__name__}")
+        raise TypeError(f"linear_transpose: the examples of arguments must be arrays, or have a shape and a dtype; got {x!r} of type "
+                        f"{type(x).__name__}")
     return ShapedArray(x.shape, x.dtype)

@@ -109,7 +109,8 @@ def _argnums(given: Any) -> tuple[int, ...]:
     try:
         return tuple(map(operator.index, numbers))
     except TypeError:
-        raise TypeError(f"checkpoint: static_argnums must be an int or a sequence of ints, the positions of arguments; got {given!r}") from None
+        raise TypeError(
+            f"checkpoint: static_argnums must be an int or a sequence of ints, the positions of arguments; got {given!r}") from None
 
 
 def _argnames(given: Any) -> frozenset[str]:
@@ -157,8 +158,8 @@ class _Call:
         try:
             flags = tuple(broadcast_prefix(prevent_cse, (tuple(args), kwargs) if kwargs else tuple(args)))
         except ValueError as error:
-            raise ValueError(f"checkpoint({function_name(self.fun)}): prevent_cse={prevent_cse} must be a tree prefix of the traced arguments. "
-                             f"{error}") from None
+            raise ValueError(f"checkpoint({function_name(self.fun)}): prevent_cse={prevent_cse} must be a tree prefix of the traced "
+                             f"arguments. {error}") from None
         if not all(isinstance(flag, bool) for flag in flags):
             raise TypeError(f"checkpoint({function_name(self.fun)}): prevent_cse must be a bool or a tuple of bools, got {prevent_cse}")
         return flags

@@ -36,7 +36,7 @@ class Decision(enum.Enum):
 
 
 class Offloadable(NamedTuple):
-    """What a policy returns to have a value saved in other memory: moved from the kind `src` to the kind `dst`, and back where it is needed."""
+    """A policy's answer that a value is saved in other memory: moved from the kind `src` to the kind `dst`, and back where it is needed."""
     src: Any
     dst: Any
 
@@ -145,8 +145,8 @@ def _offloaded(v: Var, where: Offloadable, eqn: JaxprEqn) -> tuple[JaxprEqn, Jax
     own = v.aval.memory_space
     for name, kind in where._asdict().items():
         if kind not in _MEMORY_KINDS:
-            raise ValueError(f"checkpoint: the policy wants the result of {eqn.primitive} moved from {where.src!r} to {where.dst!r}. Offloadable takes "
-                             f"the kinds of memory {' and '.join(map(repr, _MEMORY_KINDS))}; correct {name}.")
+            raise ValueError(f"checkpoint: the policy wants the result of {eqn.primitive} moved from {where.src!r} to {where.dst!r}. "
+                             f"Offloadable takes the kinds of memory {' and '.join(map(repr, _MEMORY_KINDS))}; correct {name}.")
     if own is not space_of_kind(where.src):
         raise ValueError(f"checkpoint: the policy wants the result of {eqn.primitive} moved from {where.src!r} to {where.dst!r}, and it is "
                          f"{v.aval.str_short()}, which is not in {where.src!r}. Correct src.")

@@ -109,7 +109,8 @@ def _log_saved_values(closed: ClosedJaxpr, split: Rematerialized) -> None:
     inputs = [f"  {closed.in_avals[i].str_short()}" for i in split.used_inputs]
     values = [f"  {v.aval.str_short()} from {describe_value(made[v]).removeprefix('output of ')}"
               for v in split.primal.jaxpr.outvars[len(closed.out_avals):]]
-    parts = [f"saving {what}:\n" + "\n".join(lines) for what, lines in (("inputs with shapes", inputs), ("these intermediates", values)) if lines]
+    parts = [f"saving {what}:\n" + "\n".join(lines) for what, lines in (("inputs with shapes", inputs), ("these intermediates", values))
+             if lines]
     logging.getLogger("laminax").warning("remat-decorated function %s", "\nand ".join(parts) or "saving nothing")
 
 

@@ -41,7 +41,8 @@ def _as_custom_jvp(operands: Sequence[Any], params: dict[str, Any]) -> CustomJVP
     def fun(*args: ArrayLike) -> Any:
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
-    def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:  # the constants that the function closed over come first and have no tangents
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        # the constants that the function closed over come first and have no tangents
         return rule(primals[skipped:], tangents[skipped:])
 
     return CustomJVPCall(fun, jvp, operands, params["name"])
@@ -81,7 +82,8 @@ def _as_custom_vjp(operands: Sequence[Any], params: dict[str, Any]) -> CustomVJP
     def fun(*args: ArrayLike) -> Any:
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
-    def fwd(args: Sequence[ArrayLike], perturbed: Sequence[bool]) -> tuple[Any, Any, Any]:  # the constants that the function closed over come first and have no cotangents
+    def fwd(args: Sequence[ArrayLike], perturbed: Sequence[bool]) -> tuple[Any, Any, Any]:
+        # the constants that the function closed over come first and have no cotangents
         results, residuals, bwd = run_forward(staged_fwd, staged_bwd, args[skipped:], perturbed[skipped:])
         return results, residuals, lambda residuals, cts: [*[ZERO] * skipped, *bwd(residuals, cts)]
 

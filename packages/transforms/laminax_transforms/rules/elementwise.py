@@ -205,7 +205,8 @@ def _clamp_partial(t: ArrayLike, z: ArrayLike, low: ArrayLike, x: ArrayLike, hig
     return select(inside, t, full(z.shape, 0, z.dtype))
 
 
-def _clamp_partial_low(t: ArrayLike, z: ArrayLike, low: ArrayLike, x: ArrayLike, high: ArrayLike) -> Array:  # with the bounds the wrong way round the result is the upper one
+def _clamp_partial_low(t: ArrayLike, z: ArrayLike, low: ArrayLike, x: ArrayLike, high: ArrayLike) -> Array:
+    # with the bounds the wrong way round the result is the upper one
     is_result = bitwise_and(_full_shape(gt(low, x), z), _full_shape(lt(low, high), z))
     return select(is_result, broadcast_like(t, z.shape), full(z.shape, 0, z.dtype))
 

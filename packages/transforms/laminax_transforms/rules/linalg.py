@@ -259,8 +259,8 @@ def _eig_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, compute_left_ei
              enable_eigvec_derivs: bool, **params: Any) -> tuple[Any, Any]:
     """dw = diag(V^-1 dA V); left eigenvectors are right ones of the adjoint, with conjugate eigenvalues."""
     if (compute_left_eigenvectors or compute_right_eigenvectors) and not enable_eigvec_derivs:
-        raise NotImplementedError("the derivatives of eigenvectors of general matrices are right only where all eigenvalues are different and "
-                                  "each vector has one component of greatest magnitude. Pass enable_eigvec_derivs=True to "
+        raise NotImplementedError("the derivatives of eigenvectors of general matrices are right only where all eigenvalues are different "
+                                  "and each vector has one component of greatest magnitude. Pass enable_eigvec_derivs=True to "
                                   "lax.linalg.eig if that is so, or both compute_left_eigenvectors and compute_right_eigenvectors False.")
     (x,), (x_dot,) = primals, tangents
     w, *left, v = op.eig_p.bind(x, compute_left_eigenvectors=compute_left_eigenvectors, compute_right_eigenvectors=True,

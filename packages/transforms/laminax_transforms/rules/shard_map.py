@@ -76,8 +76,9 @@ def _shard_map_linearize(primals: Sequence[Any], tangents: Sequence[Any], **para
         saved = tuple(where == "out" and i >= count for where, i in split.residual_sources)
         linear = _without_axis_on_operands(split.linear, saved)
     unchecked = _unchecked(params)
-    out_specs = [*params["out_specs"], *(PartitionSpec(tuple(name for name in params["manual_axes"] if name in unchecked or name in aval.named_shape))
-                                         for aval in split.primal.out_avals[count:])]
+    out_specs = [*params["out_specs"],
+                 *(PartitionSpec(tuple(name for name in params["manual_axes"] if name in unchecked or name in aval.named_shape))
+                   for aval in split.primal.out_avals[count:])]
     outputs = _call_like(params, primal, primals, params["in_specs"], out_specs)
     if not any(split.out_nonzero):
         return outputs[:count], [ZERO] * count
@@ -146,7 +147,7 @@ def _with_summed_results(closed: ClosedJaxpr, axes: tuple[tuple, ...]) -> Closed
 
 @axis_batching_rule(shard_map_p)
 def _shard_map_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
-    """Every device has the whole batch, but along the axes of the program that `spmd_axis_name` names: the devices there share it among them."""
+    """Every device has the whole batch, but along the mesh axes that `spmd_axis_name` names: the devices there share it among them."""
     names = axis.spmd_name if isinstance(axis.spmd_name, tuple) else () if axis.spmd_name is None else (axis.spmd_name,)
     split = tuple(name for name in names if name in params["manual_axes"])
     if split:
@@ -167,15 +168,16 @@ def _check_split(axis: Any, split: tuple, params: dict[str, Any]) -> None:
     title = f"vmap(spmd_axis_name={axis.spmd_name!r}) of shard_map"
     for what in ("in_specs", "out_specs"):
         if used := [spec for spec in params[what] if set(split) & set(spec.names())]:
-            raise ValueError(f"{title}: vmap spmd_axis_name cannot appear in shard_map {what}, and does in {used[0]}. Leave it out there, or out of vmap.")
+            raise ValueError(f"{title}: vmap spmd_axis_name cannot appear in shard_map {what}, and does in {used[0]}. Leave it out there, "
+                             "or out of vmap.")
     count = math.prod(params["mesh"].shape[name] for name in split)
     if axis.size % count:
-        raise ValueError(f"{title}: the batch has size {axis.size}, which is not divisible by the {count} devices along {split}. Pad the batch to "
-                         f"{-(-axis.size // count) * count}.")
+        raise ValueError(f"{title}: the batch has size {axis.size}, which is not divisible by the {count} devices along {split}. Pad the "
+                         f"batch to {-(-axis.size // count) * count}.")
     names = {*split, *(() if axis.name is None else (axis.name,))}
     if found := _communicates_along(params["jaxpr"], names):
-        raise NotImplementedError(f"{title}: {found} inside, along one of {sorted(map(str, names))}, is not supported, since each device has a part of "
-                                  "the batch. Leave spmd_axis_name out.")
+        raise NotImplementedError(f"{title}: {found} inside, along one of {sorted(map(str, names))}, is not supported, since each device "
+                                  "has a part of the batch. Leave spmd_axis_name out.")
 
 
 def _communicates_along(program: ClosedJaxpr | Jaxpr, names: set) -> str:

@@ -83,9 +83,9 @@ def batched_sharding(sharding: Any, axis: Any, batch_axis: int, ndim: int) -> An
     spec = getattr(sharding, "spec", None)
     if spec is None:
         if axis.spmd_name is not None:
-            raise ValueError(f"vmap(spmd_axis_name={axis.spmd_name!r}): If you are using spmd_axis_name parameter of jax.vmap, please make sure to run "
-                             f"your jitted function inside the mesh context manager; {sharding}, inside of the function, is over no mesh. Use a "
-                             "NamedSharding there.")
+            raise ValueError(f"vmap(spmd_axis_name={axis.spmd_name!r}): If you are using spmd_axis_name parameter of jax.vmap, please make "
+                             f"sure to run your jitted function inside the mesh context manager; {sharding}, inside of the function, is "
+                             "over no mesh. Use a NamedSharding there.")
         if getattr(sharding, "num_devices", 1) == 1:
             return sharding
         raise NotImplementedError(f"vmap of a function that places values with {sharding} is not supported. Use a NamedSharding.")

@@ -237,8 +237,8 @@ def _checked_order(primals: Sequence[ArrayLike], series: Sequence[Sequence[Array
                             "write jet(f, (x,), ((x_1, x_2),))")
     lengths = [len(terms) for terms in series]
     if len(set(lengths)) != 1:
-        raise ValueError(f"jet terms have inconsistent lengths for different arguments: {lengths}. Give as many terms for each, and at least "
-                         "one argument.")
+        raise ValueError(f"jet terms have inconsistent lengths for different arguments: {lengths}. Give as many terms for each, and at "
+                         "least one argument.")
     return lengths[0]
 
 

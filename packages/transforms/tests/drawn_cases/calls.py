@@ -70,4 +70,5 @@ CASES = {
     "custom_jvp_call": Case(with_jvp), "staged custom_jvp_call": Case(jit(with_jvp)),
     "custom_vmap_call": Case(with_vmap), "staged custom_vmap_call": Case(jit(with_vmap)),
 }
-REVERSE_ONLY = {"custom_vjp_call": Case(with_vjp), "staged custom_vjp_call": Case(jit(with_vjp)), "checkpointed custom_vjp_call": Case(checkpoint(with_vjp))}
+REVERSE_ONLY = {"custom_vjp_call": Case(with_vjp), "staged custom_vjp_call": Case(jit(with_vjp)),
+                "checkpointed custom_vjp_call": Case(checkpoint(with_vjp))}

@@ -48,7 +48,8 @@ def until_small(x, y):
         value, factor = carry
         return mul(sin(value), factor), factor
     # Sums are far enough from the bound in all dtypes: each step divides them by more than four.
-    return loops.while_loop(lambda carry: gt(magnitude(mul(carry[0], carry[0])), magnitude(typed(0.0625, x))), body, (x, mul(y, typed(0.125, y))))[0]
+    return loops.while_loop(lambda carry: gt(magnitude(mul(carry[0], carry[0])), magnitude(typed(0.0625, x))), body,
+                            (x, mul(y, typed(0.125, y))))[0]
 
 
 def counted(x, y):
@@ -62,4 +63,5 @@ CASES = {
     "cond": Case(chosen), "switch": Case(switched), "scan": Case(scanned(False), rtol=30), "scan from behind": Case(scanned(True), rtol=30),
     "fori_loop": Case(repeated, rtol=30),
 }
-FORWARD_ONLY = {"while": Case(counted, reverse=False, dtypes=ALL, rtol=30), "while with a condition on the values": Case(until_small, reverse=False, rtol=30)}
+FORWARD_ONLY = {"while": Case(counted, reverse=False, dtypes=ALL, rtol=30),
+                "while with a condition on the values": Case(until_small, reverse=False, rtol=30)}

@@ -27,7 +27,8 @@ def to_float32_and_back(x):
 CASES = {
     **named(of_one, op.neg, op.exp, op.exp2, op.expm1, op.log, op.log1p, op.logistic, op.sqrt, op.rsqrt, op.sin, op.cos, op.sinh, op.cosh,
             op.tanh, op.asinh, op.square, op.abs, op.sign, op.copy),
-    **named(of_one, op.cbrt, dtypes=REAL), **named(of_one, op.conj, dtypes=(*WIDE, *COMPLEX)), **named(of_one, op.real, op.imag, dtypes=COMPLEX),
+    **named(of_one, op.cbrt, dtypes=REAL), **named(of_one, op.conj, dtypes=(*WIDE, *COMPLEX)),
+    **named(of_one, op.real, op.imag, dtypes=COMPLEX),
     **{f.__name__: of_one(half(f)) for f in (op.asin, op.acos, op.atan, op.atanh, op.tan)},
     "acosh": of_one(lambda x: op.acosh(op.add(x, typed(1, x)))),
     **named(Case, op.add, op.sub, op.mul, op.div, op.pow, op.atan2), **named(Case, op.max, op.min, dtypes=REAL),
@@ -35,7 +36,8 @@ CASES = {
     # The quotient jumps at whole numbers, from which that of the points by a half is far.
     "rem": Case(op.rem, lambda numbers, size: (numbers(*size), np.full(size, 0.5)), dtypes=REAL),
     "integer_pow": of_one(lambda x: op.integer_pow(x, 3)), "negative integer_pow": of_one(lambda x: op.integer_pow(x, -2)),
-    "select_n": Case(lambda x, y: op.select_n(op.gt(op.real(x) if get_aval(x).dtype.kind == "c" else x, typed(1.2, x).real), op.sin(x), op.mul(x, y))),
+    "select_n": Case(lambda x, y: op.select_n(op.gt(op.real(x) if get_aval(x).dtype.kind == "c" else x, typed(1.2, x).real), op.sin(x),
+                                              op.mul(x, y))),
     "clamp": Case(lambda x, y: op.clamp(typed(0.90234375, x), x, op.add(y, typed(0.25, x))), dtypes=REAL),
     "convert_element_type": of_one(lambda x: op.sin(to_float32_and_back(x)), dtypes=(*REAL[:3], COMPLEX[0])),
     "to a wider dtype": of_one(lambda x: op.convert_element_type(op.sin(x), np.complex128), dtypes=(WIDE[1],)),

@@ -31,7 +31,8 @@ def scattered(scatter, repeated: bool):
 
 def rows(x, y):
     """Windows with a size, of a batch of operands."""
-    picked = op.gather(x, np.zeros((3, 1), np.int32), GatherDimensionNumbers(tuple(range(1, len(x.shape))), (0,), (0,)), (1, *x.shape[1:])) \
+    picked = op.gather(x, np.zeros((3, 1), np.int32), GatherDimensionNumbers(tuple(range(1, len(x.shape))), (0,), (0,)),
+                       (1, *x.shape[1:])) \
         if x.shape else x
     return sin(picked)
 

@@ -64,9 +64,11 @@ def singular(x):
 CASES = {
     "cholesky": Case(lambda x: op.cholesky(positive(x)), square_matrix, DTYPES, rtol=200),
     **{f"triangular_solve {left=} {lower=} {unit=}": Case(
-        lambda a, b, left=left, lower=lower, unit=unit: op.triangular_solve(a, b if left else op.swap_last(b), left_side=left, lower=lower, unit_diagonal=unit),
+        lambda a, b, left=left, lower=lower, unit=unit: op.triangular_solve(a, b if left else op.swap_last(b), left_side=left, lower=lower,
+                                                                            unit_diagonal=unit),
         with_sides, DTYPES, rtol=200) for left, lower, unit in ((True, True, False), (False, False, False), (True, False, True))},
-    "triangular_solve adjoint": Case(lambda a, b: op.triangular_solve(a, b, left_side=True, transpose_a=True, conjugate_a=True), with_sides, DTYPES, rtol=200),
+    "triangular_solve adjoint": Case(lambda a, b: op.triangular_solve(a, b, left_side=True, transpose_a=True, conjugate_a=True), with_sides,
+                                     DTYPES, rtol=200),
     "lu": Case(lambda x: op.lu(x)[0], square_matrix, DTYPES, rtol=200),
     "lu of a tall matrix": Case(lambda x: op.lu(x)[0], sized(3, 2), DTYPES, rtol=200),
     "lu of a wide matrix": Case(lambda x: op.lu(x)[0], sized(2, 3), DTYPES, rtol=200),
@@ -76,10 +78,12 @@ CASES = {
     "eigh": Case(eigen, square_matrix, DTYPES, rtol=400),
     "singular values": Case(lambda x: op.svd(x, compute_uv=False), square_matrix, DTYPES, rtol=200),
     "svd": Case(singular, square_matrix, DTYPES, rtol=400),
-    "svd of a tall matrix": Case(singular, sized(3, 2), DTYPES, rtol=400), "svd of a wide matrix": Case(singular, sized(2, 3), DTYPES, rtol=400),
+    "svd of a tall matrix": Case(singular, sized(3, 2), DTYPES, rtol=400),
+    "svd of a wide matrix": Case(singular, sized(2, 3), DTYPES, rtol=400),
     "eig with vectors": Case(lambda x: joined(*op.eig(x, enable_eigvec_derivs=True)), square_matrix, DTYPES, rtol=1000),
     "tridiagonal_solve": Case(op.tridiagonal_solve, diagonals, DTYPES, rtol=200),
-    "symmetric_product": Case(lambda a, c: op.symmetric_product(a, op.matmul(a, op.swap_last(a)), alpha=2.0, beta=-1.0), with_sides, DTYPES, rtol=200),
+    "symmetric_product": Case(lambda a, c: op.symmetric_product(a, op.matmul(a, op.swap_last(a)), alpha=2.0, beta=-1.0), with_sides, DTYPES,
+                              rtol=200),
 }
 # Further derivatives of eigenvalues take those of eigenvectors, which have to be asked for.
 FIRST_ORDER = {

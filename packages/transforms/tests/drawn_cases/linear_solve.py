@@ -26,7 +26,8 @@ def symmetric(a, b):
     factor = cholesky(full)
 
     def solve(_, x):
-        return triangular_solve(factor, triangular_solve(factor, x, left_side=True, lower=True), left_side=True, lower=True, transpose_a=True)
+        return triangular_solve(factor, triangular_solve(factor, x, left_side=True, lower=True), left_side=True, lower=True,
+                                transpose_a=True)
 
     return custom_linear_solve(lambda x: matmul(full, x), b, solve, solve, symmetric=True)
 

@@ -13,13 +13,15 @@ from .case import REAL, Case, of_one, typed
 def pooled(function, start, **options):
     def fun(x):
         window = tuple(min(size, 2) for size in x.shape)
-        return sin(windows.reduce_window(x, typed(start, x)[()], function, window, window_strides=(1,) * len(window), padding="SAME", **options))
+        return sin(windows.reduce_window(x, typed(start, x)[()], function, window, window_strides=(1,) * len(window), padding="SAME",
+                                         **options))
     return fun
 
 
 def dilated_sum(x):
     rank = len(x.shape)
-    return windows.reduce_window(sin(x), typed(0, x)[()], elementwise.add, (2,) * rank, (2,) * rank, ((1, 2),) * rank, (2,) * rank, (2,) * rank)
+    return windows.reduce_window(sin(x), typed(0, x)[()], elementwise.add, (2,) * rank, (2,) * rank, ((1, 2),) * rank, (2,) * rank,
+                                 (2,) * rank)
 
 
 def selected(select, scatter: bool):

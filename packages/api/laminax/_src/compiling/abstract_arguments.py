@@ -35,8 +35,8 @@ def _on_current_mesh(sharding: Any, x: Any) -> Any:
     if not isinstance(sharding, PartitionSpec):
         return sharding
     if (mesh := runtime.current_mesh()) is None:
-        raise TypeError(f"lower: When specifying PartitionSpec to `ShapeDtypeStruct`, the context mesh cannot be empty; got {x}. Set a mesh with "
-                        "set_mesh(mesh), or give NamedSharding(mesh, spec).")
+        raise TypeError(f"lower: When specifying PartitionSpec to `ShapeDtypeStruct`, the context mesh cannot be empty; got {x}. Set a "
+                        "mesh with set_mesh(mesh), or give NamedSharding(mesh, spec).")
     return runtime.NamedSharding(mesh, sharding)
 
 

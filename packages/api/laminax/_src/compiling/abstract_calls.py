@@ -85,7 +85,8 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
     call.leaves = [as_abstract(x) for x in call.leaves]
 
     def with_values(*args: Any, **kwargs: Any) -> Any:  # a result may be a struct already
-        return tree_map(lambda x: state.trace.new_input(ShapedArray(x.shape, x.dtype, x.weak_type)) if isinstance(x, ShapeDtypeStruct) else x, fun(*args, **kwargs))
+        return tree_map(lambda x: state.trace.new_input(ShapedArray(x.shape, x.dtype, x.weak_type))
+                        if isinstance(x, ShapeDtypeStruct) else x, fun(*args, **kwargs))
 
     traced = trace_call(wraps(fun, updated=())(with_values), call, argument_avals("eval_shape", fun, call), "eval_shape")
     return tree_unflatten(traced.out_tree, [as_struct(aval) for aval in traced.closed.out_avals])

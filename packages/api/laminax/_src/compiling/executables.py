@@ -129,8 +129,8 @@ def note_repeated_arguments(error: Exception, title: str, args: Sequence[Any], d
             by_array.setdefault(id(stored), []).append(i)
     for places in by_array.values():
         if len(places) > 1 and any(donated[i] for i in places):
-            error.add_note(f"{title}: the arguments {' and '.join(map(namer, places))} are the same array, and donated. Give copies, x.copy(), or do "
-                           "not donate.")
+            error.add_note(f"{title}: the arguments {' and '.join(map(namer, places))} are the same array, and donated. Give copies, "
+                           "x.copy(), or do not donate.")
 
 
 def _stored(x: Any) -> Any:
@@ -155,7 +155,10 @@ _copies: dict[int, tuple[ref, ref]] = {}  # by the identity of an array, that an
 
 
 def _copy_of(x: runtime.ArrayImpl) -> runtime.ArrayImpl:
-    """A copy of an array that a function closes over, one for all programs: the array may be deleted or donated, what was compiled with it stays."""
+    """A copy of an array that a function closes over, one for all programs.
+
+    The array may be deleted or donated; programs that were compiled with the copy keep it.
+    """
     known = _copies.get(id(x))
     if known is not None and known[0]() is x and (found := known[1]()) is not None and not found.is_deleted():
         return found
@@ -213,8 +216,8 @@ def _check_sizes(closed: ClosedJaxpr, where: runtime.Device | Partitioning, name
     devices = where.devices if isinstance(where, Partitioning) else (where,)
     memory = _host_memory() if devices[0].platform == "cpu" else None
     if memory is not None and (total := _byte_count(closed.out_avals)) > 2 * memory * len({d.process_index for d in devices}):
-        raise _out_of_memory(total, f"jit({name}): the results are {', '.join(aval.str_short() for aval in closed.out_avals)}, and the host has {memory} "
-                             "bytes of memory")
+        raise _out_of_memory(total, f"jit({name}): the results are {', '.join(aval.str_short() for aval in closed.out_avals)}, and the "
+                                    f"host has {memory} bytes of memory")
 
 
 def _byte_count(avals: Sequence[ShapedArray]) -> int:
@@ -245,7 +248,8 @@ def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.
                   "in_shardings": [*[None] * len(const_args), *(where.in_shardings[i] for i in lowered.kept)],
                   "known_shardings": [(s, None) for s in where.meshes]}
     with phase("Compiling", f"jit({name})", closed.in_avals):
-        executable = runtime.compile_module(lowered.text, lowered.convention, name=lowered.name, compiler_options=compiler_options, **layout)
+        executable = runtime.compile_module(lowered.text, lowered.convention, name=lowered.name, compiler_options=compiler_options,
+                                            **layout)
     with runtime.unguarded_transfers():
         const_args = [runtime.place_constant(c, sharding) for c, sharding in zip(const_args, executable.in_shardings)]
     return program_of(closed, executable, const_args)

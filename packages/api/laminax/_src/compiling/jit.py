@@ -99,9 +99,9 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
       fun: function of arrays, scalars and containers of them. Held weakly by the caches. May be left out, to give
         options in a decorator: `@jit(static_argnames="n")`.
       in_shardings: how the positional arguments are split over devices: a `Sharding`, a `PartitionSpec` of the mesh that
-        is set, None, a `Format`, which says their layout too, or a pytree of them that is a prefix of the tuple of arguments. Committed arguments must be laid out
-        so. By default, and with None, arguments stay as they are; under `pjit` None means a copy on each device of the mesh
-        that is entered.
+        is set, None, a `Format`, which says their layout too, or a pytree of them that is a prefix of the tuple of arguments.
+        Committed arguments must be laid out so. By default, and with None, arguments stay as they are; under `pjit` None means
+        a copy on each device of the mesh that is entered.
       out_shardings: how the results are split, a prefix of the result; by default the compiler decides.
       static_argnums: positions of arguments that are compile-time constants: hashable values, part of the key.
       static_argnames: names of such arguments. With only one of the two given, the other is inferred from the
@@ -129,8 +129,8 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
     """
     if abstracted_axes is not None:
         raise NotImplementedError("jit: abstracted_axes (dynamic shapes) is not supported")
-    given = _Given(in_shardings, out_shardings, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device, backend,
-                   inline, compiler_options or {})
+    given = _Given(in_shardings, out_shardings, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device,
+                   backend, inline, compiler_options or {})
     return partial(_jitted, "jit", given) if fun is None else _jitted("jit", given, fun)
 
 
@@ -161,8 +161,8 @@ def pjit(fun: Callable, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UN
       >>> with Mesh(devices(), "x"):
       ...     pjit(f, in_shardings=PartitionSpec("x"))(x)
     """
-    given = _Given(in_shardings, out_shardings, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device, backend,
-                   inline, compiler_options or {})
+    given = _Given(in_shardings, out_shardings, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device,
+                   backend, inline, compiler_options or {})
     return _jitted("pjit", given, fun)
 
 
@@ -170,8 +170,8 @@ def _check_weakly_referenceable(transform: str, fun: Callable) -> None:
     try:
         ref(fun)
     except TypeError as error:  # in jaxlib's cache it would crash the process
-        raise TypeError(f"{transform}: {error}, and the caches hold the function weakly; got {fun!r}. Give {transform} a function that calls it, or add "
-                        f"'__weakref__' to the __slots__ of {type(fun).__name__} if that is your class.") from None
+        raise TypeError(f"{transform}: {error}, and the caches hold the function weakly; got {fun!r}. Give {transform} a function that "
+                        f"calls it, or add '__weakref__' to the __slots__ of {type(fun).__name__} if that is your class.") from None
 
 
 def _options(fun: Callable, given: _Given, *, runs_on_entered_mesh: bool) -> JitOptions:
@@ -225,7 +225,8 @@ class JitFunction:
         self.name = function_name(fun)
         self.title = f"{'pjit' if options.runs_on_entered_mesh else 'jit'}({self.name})"
         self.is_sharded = options.in_shardings is not None or options.out_shardings is not None
-        self.has_layouts = any(layout_of(leaf) is not None for tree in (options.in_shardings, options.out_shardings) if tree for leaf in tree.leaves)
+        self.has_layouts = any(layout_of(leaf) is not None for tree in (options.in_shardings, options.out_shardings) if tree
+                               for leaf in tree.leaves)
         # Held here: a function that cannot be held weakly keeps its entries as long as its jitted form lives.
         self.entries = trace_cache.entries(fun)
         self.owner: Owner | None = None  # of programs that are kept for eager calls: then only as many as there is room for
@@ -276,8 +277,9 @@ class JitFunction:
     def bind(self, call: Call, traced: TracedFunction) -> Any:
         closed, leaves = traced.closed, call.leaves
         if self.options.compiler_options:
-            raise ValueError(f"{self.title}: `compiler_options` can only be passed to top-level `jax.jit`; got {dict(self.options.compiler_options)} for a "
-                             "function that another one calls while it is traced. Give them to the outermost jit.")
+            raise ValueError(f"{self.title}: `compiler_options` can only be passed to top-level `jax.jit`; got "
+                             f"{dict(self.options.compiler_options)} for a function that another one calls while it is traced. Give them "
+                             "to the outermost jit.")
         if self.is_sharded:
             in_shardings, out_shardings = self.formats(traced, call)
             leaves = constrain(leaves, in_shardings, f"jit({self.name})", call.namer(self.fun))
@@ -317,8 +319,8 @@ class JitFunction:
             return runtime.current_mesh()
         mesh = runtime.entered_mesh()
         if mesh is not None and self.options.device is not None:
-            raise ValueError(f"{self.title}: Mesh context manager should not be used with jit when backend or device is also specified as an "
-                             f"argument to jit. Call it outside of `with mesh:`, or leave device={self.options.device} out.")
+            raise ValueError(f"{self.title}: Mesh context manager should not be used with jit when backend or device is also specified as "
+                             f"an argument to jit. Call it outside of `with mesh:`, or leave device={self.options.device} out.")
         return mesh
 
     def formats(self, traced: TracedFunction, call: Call) -> tuple[list[Any] | None, list[Any] | None]:

@@ -1,9 +1,10 @@
 """Which programs of eager calls are kept: those used last, as many as an option says.
 
-A program that was used comes to Python once and is then run by C++, which tells nobody. When three quarters of the room are taken, the half of
-the programs that came to Python longest ago is therefore put on probation: C++ forgets what it has of their functions, and one that is used again
-comes to Python again and is kept. The others are forgotten in turn, each after new programs for a quarter of the room. Source: the idea is that of
-CLOCK, Corbató, "A Paging Experiment with the Multics System", 1968.
+The first call of a program passes through Python; C++ runs the later calls and does not report them. When three quarters of the
+room are taken, the half of the programs that passed through Python longest ago is therefore put on probation: C++ forgets their
+functions, so that the next call of such a program passes through Python, and the program is kept. The other programs are forgotten
+in turn, each after new programs for a quarter of the room. Source: the algorithm CLOCK, Corbató, "A Paging Experiment with the
+Multics System", 1968.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ eager_cache_size = config_options.define(
     "eager_cache_size",
     2048,
     config_options.ValueType("a number of programs, 0 or more, or -1 for no limit", _check_count, lambda text: _check_count(int(text))),
-    "How many compiled programs of calls outside of jitted functions, such as x + 1, are kept; the least recently used go first. -1 is no limit.",
+    "How many compiled programs of calls outside of jitted functions, such as x + 1, are kept; the least recently used go first. -1 is no "
+    "limit.",
 )
 
 

@@ -86,7 +86,8 @@ def without_refs(traced: TracedFunction) -> tuple[TracedFunction, RefUse]:
 def pure_call(traced: TracedFunction, call: Call) -> tuple[TracedFunction, PureCall, RefUse]:
     """A traced function and a call of it, ahead of time, without references: those that are known by their type stay so."""
     pure, use = without_refs(traced)
-    leaves = [type(x)(x.aval.inner_aval) if isinstance(getattr(x, "aval", None), AbstractRef) and not isinstance(x, Ref) else x for x in call.leaves]
+    leaves = [type(x)(x.aval.inner_aval) if isinstance(getattr(x, "aval", None), AbstractRef) and not isinstance(x, Ref) else x
+              for x in call.leaves]
     return pure, PureCall(call, use.values(leaves, donates=False), use.donated), use
 
 

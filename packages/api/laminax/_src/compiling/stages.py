@@ -255,7 +255,8 @@ class Compiled(_Stage):
     def _dispatch(self) -> Callable:
         """Calls in C++ from the second one with arguments of a kind on; over several devices they are checked each time."""
         name, executable = self._signature.name, self._program.executable
-        return runtime.make_eager_function(name, self._miss) if len(executable.devices) == 1 else lambda *args, **kwargs: self._run(args, kwargs)[0]
+        return (runtime.make_eager_function(name, self._miss) if len(executable.devices) == 1
+                else lambda *args, **kwargs: self._run(args, kwargs)[0])
 
     def _miss(self, *args: Any, **kwargs: Any) -> tuple[Any, FastpathData | None, bool]:
         outs, flat_outs, leaves = self._run(args, kwargs)
@@ -305,12 +306,13 @@ class Compiled(_Stage):
             if isinstance(leaf, runtime.ArrayImpl) and leaf.committed and not leaf.is_deleted() and wanted.layout is not None:
                 found = leaf.format.layout
                 if found != wanted.layout:
-                    wrong.append(f"Argument {self._path(i)} with shape {get_aval(leaf).str_short(short_dtypes=False)}:\n  Passed layout: {found}\n"
-                                 f"  Required layout: {wanted.layout}")
+                    wrong.append(f"Argument {self._path(i)} with shape {get_aval(leaf).str_short(short_dtypes=False)}:\n  Passed layout: "
+                                 f"{found}\n  Required layout: {wanted.layout}")
         if wrong:
             raise ValueError("\n".join([
-                f"Computation was compiled for input layouts that disagree with the layouts of arguments passed to it, {self._name}. Here are the {len(wrong)} "
-                "mismatches:", *wrong, "Bring them there with device_put(x, format), or lower and compile for these layouts."]))
+                f"Computation was compiled for input layouts that disagree with the layouts of arguments passed to it, {self._name}. Here "
+                f"are the {len(wrong)} mismatches:", *wrong,
+                "Bring them there with device_put(x, format), or lower and compile for these layouts."]))
 
     def _check_shardings(self, leaves: Sequence[Any]) -> None:
         """Committed arguments of a program over several devices must be where it expects them."""

@@ -283,7 +283,8 @@ class _Interpreter:
             is_outside, payload = _first_outside(primitive, operands, params)
             record = self.noted(eqn, OOBError, is_outside, record, [payload])
         if primitive is div_p:
-            record = self.noted(eqn, DivisionByZeroError, lambda: _any(op.eq(operands[1], scalar_like(0, get_aval(operands[1]).dtype))), record)
+            record = self.noted(eqn, DivisionByZeroError, lambda: _any(op.eq(operands[1], scalar_like(0, get_aval(operands[1]).dtype))),
+                                record)
         return results, self.noted(eqn, NaNError, lambda: _any_nan(results), record)
 
     def noted(self, eqn: JaxprEqn, category: ErrorCategory, failed: Any, record: _Record, payload: list[Any] = ()) -> _Record:
@@ -354,7 +355,8 @@ class _Interpreter:
         index, *rest = operands
         functions = [functools.partial(self._branch, b) for b in params["branches"]]
         platforms = params.get("branches_platforms")
-        outs = switch(index, functions, record, *rest) if platforms is None else platform_switch(index, functions, (record, *rest), platforms)
+        outs = (switch(index, functions, record, *rest) if platforms is None
+                else platform_switch(index, functions, (record, *rest), platforms))
         return list(outs[0]), outs[1]
 
     def _branch(self, closed: ClosedJaxpr, record: _Record, *args: ArrayLike) -> tuple[list[Array], _Record]:
@@ -413,7 +415,8 @@ def _first_outside(primitive: Primitive, operands: list[Any], params: dict[str, 
     if not axes or positions_aval.size == 0:
         return shape_ops.full((), False, np.bool_), shape_ops.full((3,), 0, np.int32)
     last = np.minimum(np.array(last, np.int64), dtypes.iinfo(positions_aval.dtype).max).astype(positions_aval.dtype)
-    is_outside = op.bitwise_or(op.lt(positions, scalar_like(0, positions_aval.dtype)), op.gt(positions, np.broadcast_to(last, positions_aval.shape)))
+    is_outside = op.bitwise_or(op.lt(positions, scalar_like(0, positions_aval.dtype)),
+                               op.gt(positions, np.broadcast_to(last, positions_aval.shape)))
     is_outside = shape_ops.reshape(is_outside, (positions_aval.size,))
     first = reduction.argmax(is_outside, 0, np.int32)
     axis = _element(np.array(axes, np.int32), op.rem(first, np.int32(len(axes))))

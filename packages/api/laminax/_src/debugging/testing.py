@@ -256,7 +256,7 @@ def assert_max_traces(fun: Callable | None = None, n: int | None = None) -> Call
         nonlocal count
         count += 1
         if count > n:
-            raise AssertionError(f"{getattr(fun, '__name__', fun)} was traced {count} times, {n} allowed. The setting explain_cache_misses says "
-                                 "what changed between the calls.")
+            raise AssertionError(f"{getattr(fun, '__name__', fun)} was traced {count} times, {n} allowed. The setting explain_cache_misses "
+                                 "says what changed between the calls.")
         return fun(*args, **kwargs)
     return counted

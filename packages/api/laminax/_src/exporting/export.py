@@ -176,7 +176,8 @@ class Exported:
         return tree_unflatten(self.out_tree, self._flat(*leaves))
 
     def _describe_structure(self, args: tuple, kwargs: dict) -> str:
-        differences = [str(error("the arguments", "export", "call")) for error in structure_errors(self.in_tree, (args, kwargs), exact=True)]
+        differences = [str(error("the arguments", "export", "call"))
+                       for error in structure_errors(self.in_tree, (args, kwargs), exact=True)]
         detail = differences[0] if differences else f"expected {self.in_tree}, got {tree_structure((args, kwargs))}"
         return (f"The invocation args and kwargs must have the same pytree structure as those that {self.fun_name!r} was exported for: "
                 f"{detail}")
@@ -188,8 +189,8 @@ class Exported:
             if is_fitting and aval.dtype == expected.dtype:
                 continue
             name = argument_name(tree_flatten_with_path((args, kwargs))[0][index][0])
-            raise ValueError(f"{_mismatch(name, aval, expected)}: the exported function {self.fun_name!r} takes {expected.str_short()}, and "
-                             f"was called with {aval.str_short()}. Convert it, or export for these types.")
+            raise ValueError(f"{_mismatch(name, aval, expected)}: the exported function {self.fun_name!r} takes {expected.str_short()}, "
+                             f"and was called with {aval.str_short()}. Convert it, or export for these types.")
         if self._specification is not None:
             self._specification.solve([get_aval(leaf).shape for leaf in leaves])
 
@@ -378,7 +379,8 @@ def _is_own(fun: Callable) -> bool:
 def _export_program(closed: ClosedJaxpr, name: str, in_tree: Any, out_tree: Any, platforms: Sequence[str],
                     checks: Sequence[DisabledSafetyCheck], layout: Layout, keep_unused: bool = False) -> Exported:
     is_symbolic = not all(is_constant_shape(aval.shape) for aval in closed.in_avals)
-    lowered = lower(closed, name=name, arg_names=_argument_names(in_tree) if is_symbolic else None, platform=platforms, keep_unused=keep_unused, inline_consts=True, num_partitions=layout.nr_devices,
+    lowered = lower(closed, name=name, arg_names=_argument_names(in_tree) if is_symbolic else None, platform=platforms,
+                    keep_unused=keep_unused, inline_consts=True, num_partitions=layout.nr_devices,
                     arg_shardings=layout.in_shardings, result_shardings=layout.out_shardings)
     if lowered.convention.needs_this_process:
         raise NotImplementedError(f"export({name}): the program calls back into this process, which an exported function cannot. "

@@ -73,8 +73,8 @@ def _digest(data: bytes) -> bytes:
 
 def aval_to_json(aval: ShapedArray) -> list:
     if dtypes.is_extended(aval.dtype) and aval.dtype.impl.functions is not None:
-        raise ValueError(f"export: keys of the generator {aval.dtype.impl.name!r}, which define_prng_impl made, cannot be written: its functions "
-                         "are known in this process only. Export a function of the words, random.key_data(key).")
+        raise ValueError(f"export: keys of the generator {aval.dtype.impl.name!r}, which define_prng_impl made, cannot be written: its "
+                         "functions are known in this process only. Export a function of the words, random.key_data(key).")
     dtype = {"key": aval.dtype.impl.name} if dtypes.is_extended(aval.dtype) else \
         "float0" if aval.dtype == dtypes.float0 else aval.dtype.name
     described = [[size if type(size) is int else str(size) for size in aval.shape], dtype, aval.weak_type]
@@ -87,7 +87,8 @@ def aval_from_json(described: list, scope: SymbolicScope) -> ShapedArray:
     if isinstance(dtype, dict):
         dtype = dtypes.key_dtype(dtype["key"])
     shape = tuple(size if isinstance(size, int) else parse_dimension(size, scope, "exported function") for size in shape)
-    return ShapedArray(shape, dtypes.float0 if dtype == "float0" else _named_dtype(dtype), weak_type, memory_space=MemorySpace[memory[0] if memory else "Device"])
+    return ShapedArray(shape, dtypes.float0 if dtype == "float0" else _named_dtype(dtype), weak_type,
+                       memory_space=MemorySpace[memory[0] if memory else "Device"])
 
 
 def _named_dtype(dtype: Any) -> Any:
@@ -149,8 +150,8 @@ def register_namedtuple_serialization(nodetype: type, *, serialized_name: str) -
 def _register(node: _CustomNode) -> type:
     for table, key in ((_by_type, node.nodetype), (_by_name, node.name)):
         if key in table:
-            raise ValueError(f"Duplicate serialization registration: that of {key!r} has been registered already, for {table[key].nodetype} as "
-                             f"{table[key].name!r}")
+            raise ValueError(f"Duplicate serialization registration: that of {key!r} has been registered already, for "
+                             f"{table[key].nodetype} as {table[key].name!r}")
     _by_type[node.nodetype] = _by_name[node.name] = node
     return node.nodetype
 
@@ -170,8 +171,8 @@ def tree_to_json(treedef: Any) -> Any:
         raise ValueError(f"export: dictionaries in arguments and results can have keys that are strings and ints, got {auxiliary!r}")
     if (custom := _by_type.get(nodetype)) is None:
         how = "register_namedtuple_serialization" if hasattr(nodetype, "_fields") else "register_pytree_node_serialization"
-        raise ValueError(f"export: Cannot serialize a value of the unregistered type {nodetype.__module__}.{nodetype.__qualname__}, which is "
-                         f"among the arguments or results. Call export.{how} for it.")
+        raise ValueError(f"export: Cannot serialize a value of the unregistered type {nodetype.__module__}.{nodetype.__qualname__}, which "
+                         f"is among the arguments or results. Call export.{how} for it.")
     return ["custom", custom.name, custom.serialize(auxiliary).hex(), *children]
 
 

@@ -57,12 +57,14 @@ def layout_of(traced: Traced) -> Layout:
         if not isinstance(where, Partitioning):
             return Layout(1, (None,) * len(closed.in_avals), (None,) * len(closed.out_avals), is_split)
         if where.in_layouts:
-            raise NotImplementedError(f"export({traced.fun_name}): layouts are not part of exported functions, got {where.in_layouts} for the arguments and "
-                                      f"{where.out_layouts} for the results. Leave them out; the jit around a call of the exported function may have some.")
+            raise NotImplementedError(f"export({traced.fun_name}): layouts are not part of exported functions, got {where.in_layouts} for "
+                                      f"the arguments and {where.out_layouts} for the results. Leave them out; the jit around a call of "
+                                      "the exported function may have some.")
         count, in_shardings, out_shardings = len(where.devices), where.in_shardings, where.out_shardings
-    if sums := [s for s in (*in_shardings, *out_shardings) if isinstance(s, runtime.NamedSharding) and (s.spec.unreduced or s.spec.reduced)]:
-        raise NotImplementedError(f"export({traced.fun_name}): sums that are left open, unreduced or reduced, are not part of exported functions; got {sums[0]}. "
-                                  "Use reshard before, and in the function.")
+    if sums := [s for s in (*in_shardings, *out_shardings) if isinstance(s, runtime.NamedSharding)
+                and (s.spec.unreduced or s.spec.reduced)]:
+        raise NotImplementedError(f"export({traced.fun_name}): sums that are left open, unreduced or reduced, are not part of exported "
+                                  f"functions; got {sums[0]}. Use reshard before, and in the function.")
     ins, outs = _without_devices(in_shardings, closed.in_avals), _without_devices(out_shardings, closed.out_avals)
     return Layout(count, ins, outs, is_split or any(map(_splits, (*ins, *outs))))
 
@@ -110,8 +112,8 @@ def shardings_on(mesh: runtime.Mesh | AbstractMesh, nr_devices: int, shardings: 
     if not isinstance(mesh, (runtime.Mesh, AbstractMesh)):
         raise TypeError(f"{title}: expected a mesh, got {mesh!r} of type {type(mesh).__name__}")
     if mesh.size != nr_devices:
-        raise ValueError(f"{title}: the function was exported for {nr_devices} devices, and the mesh has {mesh.size}: {mesh}. Give a mesh of "
-                         f"{nr_devices}.")
+        raise ValueError(f"{title}: the function was exported for {nr_devices} devices, and the mesh has {mesh.size}: {mesh}. Give a mesh "
+                         f"of {nr_devices}.")
     return tuple(None if s is None else _on_mesh(s, mesh, physical_aval(aval).ndim) for s, aval in zip(shardings, avals))
 
 

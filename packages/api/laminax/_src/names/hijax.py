@@ -42,7 +42,8 @@ class HiPrimitive:
         Raises:
           NotImplementedError: always.
         """
-        _refuse(f"the operation {self.name}, an experimental.hijax.HiPrimitive", "Use a pytree of arrays, or references to arrays (new_ref).")
+        _refuse(f"the operation {self.name}, an experimental.hijax.HiPrimitive",
+                "Use a pytree of arrays, or references to arrays (new_ref).")
 
 
 class VJPHiPrimitive:
@@ -113,7 +114,8 @@ def register_hitype(val_cls: type, typeof_fn: Callable[[Any], Any]) -> None:
       ValueError: if the class has a type already.
     """
     if not isinstance(val_cls, type) or not callable(typeof_fn):
-        raise TypeError(f"register_hitype: expected a class and a function from its instances to their type, got {val_cls!r} and {typeof_fn!r}")
+        raise TypeError(f"register_hitype: expected a class and a function from its instances to their type, got {val_cls!r} and "
+                        f"{typeof_fn!r}")
     if _types.setdefault(val_cls, typeof_fn) is not typeof_fn:
         raise ValueError(f"register_hitype: {val_cls.__name__} has a type already, by {_types[val_cls]!r}")
 

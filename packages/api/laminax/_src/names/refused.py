@@ -119,7 +119,8 @@ def colocated_python_class(cls: Any) -> NoReturn:
     Raises:
       NotImplementedError: always.
     """
-    _refuse("colocated_python_class", f"Python objects are in the process that makes them. Use {getattr(cls, '__name__', 'the class')} itself.")
+    _refuse("colocated_python_class", f"Python objects are in the process that makes them. Use {getattr(cls, '__name__', 'the class')} "
+                                      "itself.")
 
 
 def colocated_cpu_devices(devices_or_mesh: Any) -> NoReturn:

@@ -18,8 +18,8 @@ from laminax_runtime.backends.backends import _clients as _backends
 from laminax._src.names.extend.backend import backends, get_backend
 
 __all__ = [
-    "Client", "Device", "XlaRuntimeError", "_backends", "backends", "backends_are_initialized", "default_backend", "device_count", "devices",
-    "get_backend", "local_device_count", "local_devices", "process_count", "process_index", "process_indices",
+    "Client", "Device", "XlaRuntimeError", "_backends", "backends", "backends_are_initialized", "default_backend", "device_count",
+    "devices", "get_backend", "local_device_count", "local_devices", "process_count", "process_index", "process_indices",
 ]
 
 

@@ -75,8 +75,9 @@ def _segment_reduce(kind: str, data: ArrayLike, segment_ids: ArrayLike, num_segm
     name = f"segment_{kind}"
     data, segment_ids = ensure_arrays(name, data, segment_ids)
     if out_sharding is not None:
-        return split_result(name, out_sharding, lambda: _segment_reduce(kind, data, segment_ids, num_segments, indices_are_sorted, unique_indices,
-                                                                        bucket_size, mode, None))
+        return split_result(name, out_sharding,
+                            lambda: _segment_reduce(kind, data, segment_ids, num_segments, indices_are_sorted, unique_indices,
+                                                    bucket_size, mode, None))
     if not dtypes.issubdtype(dtype_of(segment_ids), dtypes.integer):
         raise TypeError(f"{name}: segment_ids must be integers, got {get_aval(segment_ids).str_short()}")
     if kind in ("sum", "prod") and dtype_of(data) == np.bool_:

@@ -54,8 +54,8 @@ def auto_axes(f: Callable | None = None, /, *, axes: Hashable | Sequence[Hashabl
         given = out_sharding
         if given is None:
             if "out_sharding" not in kwargs:
-                raise TypeError("auto_axes: Missing required keyword argument: 'out_sharding'. Give it to auto_axes, or to the call: it says how the "
-                                "results are split.")
+                raise TypeError("auto_axes: Missing required keyword argument: 'out_sharding'. Give it to auto_axes, or to the call: it "
+                                "says how the results are split.")
             given = kwargs.pop("out_sharding")
         mesh = _mesh_around("auto_axes", args)
         inside = _with_axes("auto_axes", mesh, axes, AxisType.Auto)
@@ -98,8 +98,8 @@ def explicit_axes(f: Callable | None = None, /, *, axes: Hashable | Sequence[Has
         given = in_sharding
         if given is None:
             if "in_sharding" not in kwargs:
-                raise TypeError("explicit_axes: Missing required keyword argument: 'in_sharding'. Give it to explicit_axes, or to the call: it says how the "
-                                "arguments are split.")
+                raise TypeError("explicit_axes: Missing required keyword argument: 'in_sharding'. Give it to explicit_axes, or to the "
+                                "call: it says how the arguments are split.")
             given = kwargs.pop("in_sharding")
         mesh = _mesh_around("explicit_axes", args)
         inside = _with_axes("explicit_axes", mesh, axes, AxisType.Explicit)
@@ -121,7 +121,8 @@ def _mesh_around(name: str, args: Any) -> AbstractMesh:
             return split.mesh
         if isinstance(found := getattr(x, "sharding", None), runtime.NamedSharding) and not found.mesh.empty:
             return found.mesh.abstract_mesh
-    raise ValueError(f"{name}: Context mesh cannot be empty: no mesh is set, and no argument is on one. Use jax.set_mesh(mesh), or pass arrays on a mesh.")
+    raise ValueError(f"{name}: Context mesh cannot be empty: no mesh is set, and no argument is on one. Use jax.set_mesh(mesh), or pass "
+                     "arrays on a mesh.")
 
 
 def _with_axes(name: str, mesh: AbstractMesh, axes: Any, kind: AxisType) -> AbstractMesh:
@@ -129,8 +130,8 @@ def _with_axes(name: str, mesh: AbstractMesh, axes: Any, kind: AxisType) -> Abst
     if unknown := [n for n in names if n not in mesh.axis_names]:
         raise ValueError(f"{name}: axes has {unknown[0]!r}, which is not an axis of the mesh {mesh}.")
     if manual := [n for n in names if n in mesh.manual_axes]:
-        raise NotImplementedError(f"{name}: Going from `Manual` axes to `Auto` or `Explicit` ones is not supported: the function around runs along {manual[0]!r} "
-                                  "in a shard_map. Name other axes.")
+        raise NotImplementedError(f"{name}: Going from `Manual` axes to `Auto` or `Explicit` ones is not supported: the function around "
+                                  f"runs along {manual[0]!r} in a shard_map. Name other axes.")
     return mesh.update_axis_types(dict.fromkeys(names, kind))
 
 

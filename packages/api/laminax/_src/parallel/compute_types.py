@@ -46,14 +46,15 @@ def compute_on(compute_type: str) -> changed_attributes:
 
 def _attributes(compute_type: Any) -> dict[str, str | None]:
     if not isinstance(compute_type, str):
-        raise TypeError(f"`compute_on`'s compute_type argument must be a string, got {compute_type!r} of type {type(compute_type).__name__}.")
+        raise TypeError(f"`compute_on`'s compute_type argument must be a string, got {compute_type!r} of type "
+                        f"{type(compute_type).__name__}.")
     kind, _, number = compute_type.partition(":")
     if compute_type in _PLACES:
         return {"_xla_compute_type": _PLACES[compute_type], "_xla_stream_annotation": None, "inlineable": None}
     if kind == "gpu_stream" and number.isdecimal():
         return {"_xla_compute_type": None, "_xla_stream_annotation": number, "inlineable": "false"}
-    raise ValueError(f"compute_on: Invalid compute type {compute_type}. Current supported values are `device_host`, `device`, `tpu_sparsecore`, and "
-                     "`gpu_stream:#`, with a number for #.")
+    raise ValueError(f"compute_on: Invalid compute type {compute_type}. Current supported values are `device_host`, `device`, "
+                     "`tpu_sparsecore`, and `gpu_stream:#`, with a number for #.")
 
 
 def compute_on2(f: Callable | None = None, *, compute_type: str, out_memory_spaces: Any, compiler_options: Any = None) -> Callable:
@@ -81,9 +82,11 @@ def compute_on2(f: Callable | None = None, *, compute_type: str, out_memory_spac
     _attributes(compute_type)
     for space in tree_leaves(out_memory_spaces):
         if not isinstance(space, MemorySpace):
-            raise TypeError(f"compute_on2: out_memory_spaces must be a memory.Space, or a pytree of them, got {space!r} of type {type(space).__name__}.")
+            raise TypeError(f"compute_on2: out_memory_spaces must be a memory.Space, or a pytree of them, got {space!r} of type "
+                            f"{type(space).__name__}.")
     if compiler_options is not None:
-        raise NotImplementedError(f"compute_on2: compiler_options is not supported, got {compiler_options!r}. Give options of the whole program to jit.")
+        raise NotImplementedError(f"compute_on2: compiler_options is not supported, got {compiler_options!r}. Give options of the whole "
+                                  "program to jit.")
     computed = jit(f)
 
     @wraps(f)

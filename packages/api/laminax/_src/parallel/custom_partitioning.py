@@ -38,8 +38,8 @@ class custom_partitioning:  # noqa: N801  (JAX's name)
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raises NotImplementedError."""
         raise NotImplementedError(f"custom_partitioning: calling {getattr(self.fun, '__name__', self.fun)!r} is not supported: the "
-                                  "compiler asks no rules of the user's. Call it as `.fun` where its arguments are on one device, or split it "
-                                  "over devices with shard_map.")
+                                  "compiler asks no rules of the user's. Call it as `.fun` where its arguments are on one device, or split "
+                                  "it over devices with shard_map.")
 
 
 BATCHING = "..."

@@ -73,8 +73,8 @@ def create_hybrid_device_mesh(mesh_shape: Sequence[int], dcn_mesh_shape: Sequenc
         raise ValueError(f"create_hybrid_device_mesh: the device {chosen[0]} does not have attribute {attribute}. Give "
                          "process_is_granule=True where each process is a granule.")
     if len(mesh_shape) != len(dcn_mesh_shape):
-        raise ValueError(f"create_hybrid_device_mesh: mesh_shape {tuple(mesh_shape)} and dcn_mesh_shape {tuple(dcn_mesh_shape)} must have as "
-                         "many axes. Give axes of size 1 where there is one granule or device.")
+        raise ValueError(f"create_hybrid_device_mesh: mesh_shape {tuple(mesh_shape)} and dcn_mesh_shape {tuple(dcn_mesh_shape)} must have "
+                         "as many axes. Give axes of size 1 where there is one granule or device.")
     granules: dict[Any, list] = {}
     for device in chosen:
         granules.setdefault(getattr(device, attribute), []).append(device)

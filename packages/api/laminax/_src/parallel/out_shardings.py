@@ -49,7 +49,8 @@ def _computed(name: str, compute: Callable[[], Any], spec: PartitionSpec, leaves
     found = frozenset() if split is None else split.spec.unreduced
     if found != spec.unreduced:
         raise ShardingTypeError(f"{name}: out_sharding's unreduced axes should be equal to the contracting specs. Got unreduced "
-                                f"axes={set(spec.unreduced)!r} and operands whose sums are over {set(found) or 'none of them'}. Name the axes that split what is summed over.")
+                                f"axes={set(spec.unreduced)!r} and operands whose sums are over {set(found) or 'none of them'}. Name the "
+                                "axes that split what is summed over.")
     return result
 
 

@@ -74,8 +74,8 @@ def pmap(fun: Callable, axis_name: Hashable = None, *, in_axes: Any = 0, out_axe
     """
     check_callable("pmap", fun)
     if global_arg_shapes is not None:
-        raise NotImplementedError(f"pmap: global_arg_shapes={global_arg_shapes!r} is not supported: it was for pmap(sharded_jit(f)), and there is "
-                                  "no sharded_jit. Leave it out, and split arguments over more axes with jit or shard_map.")
+        raise NotImplementedError(f"pmap: global_arg_shapes={global_arg_shapes!r} is not supported: it was for pmap(sharded_jit(f)), and "
+                                  "there is no sharded_jit. Leave it out, and split arguments over more axes with jit or shard_map.")
     check_hashable("pmap", "axis_name", axis_name)
     check_hashable("pmap", "a device in devices", *(devices or ()))
     axis_size = None if axis_size is None else as_int("pmap", "axis_size", axis_size)
@@ -123,8 +123,8 @@ class _Mapping:
         def mapped(*args: Any, **kwargs: Any) -> Any:
             if self.static and max(self.static) >= len(args):
                 count = f"{len(args)} positional argument{'s' * (len(args) != 1)}"
-                raise ValueError(f"{self.title}: pmapped function has static_broadcasted_argnums={self.static} but was called with only {count}. "
-                                 "All static broadcasted arguments must be passed positionally.")
+                raise ValueError(f"{self.title}: pmapped function has static_broadcasted_argnums={self.static} but was called with only "
+                                 f"{count}. All static broadcasted arguments must be passed positionally.")
             return self._map(Call(args, kwargs, self.static, ()))
 
         return wraps(self.fun)(mapped)

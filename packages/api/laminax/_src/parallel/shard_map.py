@@ -56,7 +56,8 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
         results are put together. Along an axis that is not named every device must have the same.
       in_specs: likewise, for the tuple of positional arguments: how they are split. It must be given. What has None in the place of a
         spec reaches the function as it is, be it an array or any other object.
-      mesh: the mesh; by default that of the shard_map around this one, or the one that is set. An abstract mesh means that of the arguments' `NamedSharding`s.
+      mesh: the mesh; by default that of the shard_map around this one, or the one that is set. An abstract mesh means the mesh of
+        the arguments' `NamedSharding`s.
       axis_names: the mesh axes along which the function runs; over the others the compiler splits what it likes. By default
         all.
       check_vma: whether types keep track of what varies along the axes. Then out_specs are checked against it, and the
@@ -82,8 +83,8 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
         _check_specs("in_specs", in_specs)
     _check_specs("out_specs", out_specs)
     if mesh is not None and not isinstance(mesh, (runtime.Mesh, AbstractMesh)):
-        raise TypeError(f"shard_map requires a `jax.sharding.Mesh` or a `jax.sharding.AbstractMesh` instance for mesh, but got {mesh!r} of type "
-                        f"{type(mesh).__name__}. Make one with make_mesh.")
+        raise TypeError(f"shard_map requires a `jax.sharding.Mesh` or a `jax.sharding.AbstractMesh` instance for mesh, but got {mesh!r} of "
+                        f"type {type(mesh).__name__}. Make one with make_mesh.")
     title = f"shard_map applied to the function {function_name(f)!r}"
     in_specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
 
@@ -123,7 +124,8 @@ def smap(f: Callable | None = None, /, *, in_axes: Any = INFER, out_axes: Any, a
     Args:
       f: function of arrays and pytrees of them, the parts. May be left out, to give options in a decorator.
       in_axes: for each positional argument the array axis that is split over the mesh axis, None for an argument that each
-        device gets whole, or a pytree of these that is a prefix of the argument. Over an explicit mesh axis the types of the arguments say it by default.
+        device gets whole, or a pytree of these that is a prefix of the argument. By default the types of the arguments say it,
+        over an explicit mesh axis.
       out_axes: likewise, for the result: along which array axis the parts are put together. None is for a result that is the
         same on all devices.
       axis_name: the axis of the mesh. Over the others the compiler splits what it likes.
@@ -144,8 +146,8 @@ def smap(f: Callable | None = None, /, *, in_axes: Any = INFER, out_axes: Any, a
     check_callable("smap", f)
     mesh = manual_mesh.value or runtime.current_mesh()
     if in_axes is INFER and (mesh is None or axis_name not in mesh.explicit_axes):
-        raise TypeError(f"smap: in_axes was not specified, and the mesh axis {axis_name!r} is of type Auto: types of values do not tell how they "
-                        "are split over it. Give in_axes=...")
+        raise TypeError(f"smap: in_axes was not specified, and the mesh axis {axis_name!r} is of type Auto: types of values do not tell "
+                        "how they are split over it. Give in_axes=...")
     in_specs, out_specs = (axes if axes is INFER else tree_map(partial(_spec_of_axis, name, axis_name), axes, is_leaf=_is_none)
                            for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)))
     return shard_map(f, in_specs=in_specs, out_specs=out_specs, axis_names={axis_name})
@@ -166,8 +168,8 @@ def _check_specs(name: str, specs: Any) -> None:
         if not isinstance(leaf, PartitionSpec):
             raise TypeError(f"shard_map: {name} must be a PartitionSpec or a pytree of them, got {leaf!r} of type {type(leaf).__name__}")
         if leaf.unreduced or leaf.reduced:
-            raise NotImplementedError(f"shard_map: {name} holds {leaf}: types inside of shard_map do not say of sums that they are left open. Make them before "
-                                      "with reshard, or inside with lax.psum.")
+            raise NotImplementedError(f"shard_map: {name} holds {leaf}: types inside of shard_map do not say of sums that they are left "
+                                      "open. Make them before with reshard, or inside with lax.psum.")
 
 
 def _specs_of_types(args: tuple, names: Sequence[Hashable], mesh: Any) -> tuple:
@@ -177,8 +179,8 @@ def _specs_of_types(args: tuple, names: Sequence[Hashable], mesh: Any) -> tuple:
       TypeError: if these are not all explicit.
     """
     if others := [name for name in names if name not in mesh.explicit_axes]:
-        raise TypeError(f"shard_map: in_specs must be given, a PartitionSpec or a pytree of them: the axis {others[0]!r} of {mesh} is of type Auto, and types "
-                        "say how values are split over Explicit axes only.")
+        raise TypeError(f"shard_map: in_specs must be given, a PartitionSpec or a pytree of them: the axis {others[0]!r} of {mesh} is of "
+                        "type Auto, and types say how values are split over Explicit axes only.")
 
     def spec_of(x: Any) -> PartitionSpec:
         split = get_aval(x)._split
@@ -219,7 +221,8 @@ def _mesh_and_axes(title: str, mesh: Any, axis_names: Set[Hashable]) -> tuple[An
     if unknown := set(axis_names) - set(mesh.axis_names):
         raise ValueError(f"{title}: axis_names={set(axis_names)} are not all axes of {mesh}: {sorted(unknown, key=str)} are not")
     if again := set(axis_names) & taken:
-        raise ValueError(f"{title}: the function around this one runs along {sorted(again, key=str)} already. Leave them out of axis_names.")
+        raise ValueError(f"{title}: the function around this one runs along {sorted(again, key=str)} already. Leave them out of "
+                         "axis_names.")
     return mesh, tuple(name for name in mesh.axis_names if (name in axis_names if axis_names else name not in taken))
 
 
@@ -242,8 +245,8 @@ def _matched(title: str, name: str, specs: Any, full: PyTreeDef, what: str, is_l
 def _check_names(title: str, what: str, specs: Sequence[PartitionSpec], names: tuple) -> None:
     for spec in specs:
         if unknown := [name for name in spec.names() if name not in names]:
-            raise ValueError(f"{title}: {what} refers to {unknown[0]!r}, in {spec}, which is not an axis that the function runs along. These "
-                             f"are {names}.")
+            raise ValueError(f"{title}: {what} refers to {unknown[0]!r}, in {spec}, which is not an axis that the function runs along. "
+                             f"These are {names}.")
 
 
 def _check_types(title: str, avals: Sequence[ShapedArray], specs: Sequence[PartitionSpec], mesh: Any, names: tuple,
@@ -255,18 +258,18 @@ def _check_types(title: str, avals: Sequence[ShapedArray], specs: Sequence[Parti
       NotImplementedError: if one is a sum that is left open, or its cotangent is.
     """
     if open_sums := [i for i, aval in enumerate(avals) if aval._split is not None and aval._split.has_sums]:
-        raise NotImplementedError(f"{title}: the argument {namer(open_sums[0])}, {avals[open_sums[0]].str_short()}, is unreduced or reduced along mesh axes, which "
-                                  "types inside of shard_map do not say. Use reshard on it first.")
+        raise NotImplementedError(f"{title}: the argument {namer(open_sums[0])}, {avals[open_sums[0]].str_short()}, is unreduced or "
+                                  "reduced along mesh axes, which types inside of shard_map do not say. Use reshard on it first.")
     if set(names) != set(mesh.axis_names) or set(names) != set(mesh.explicit_axes):
         return
     for i, (aval, spec) in enumerate(zip(avals, specs)):
         found = PartitionSpec(*[None] * aval.ndim) if aval._split is None else aval._split.spec
         wanted = spec.update(partitions=(*spec.partitions, *[None] * (aval.ndim - len(spec))))
         if found != wanted:
-            raise ValueError(f"{title}: in_specs passed to shard_map: {wanted} does not match the specs of the input: {found} for arg: {namer(i)}, "
-                             f"{aval.str_short()}. `in_specs` is an optional argument so you can omit specifying it and shard_map will infer the in_specs from "
-                             "the arguments. If you want to reshard your inputs, you can use `jax.reshard` on the arguments and then pass those args to "
-                             "shard_map.")
+            raise ValueError(f"{title}: in_specs passed to shard_map: {wanted} does not match the specs of the input: {found} for arg: "
+                             f"{namer(i)}, {aval.str_short()}. `in_specs` is an optional argument so you can omit specifying it and "
+                             "shard_map will infer the in_specs from the arguments. If you want to reshard your inputs, you can use "
+                             "`jax.reshard` on the arguments and then pass those args to shard_map.")
 
 
 def _part(title: str, argument: Callable[[], str], aval: ShapedArray, spec: PartitionSpec, mesh: Any, names: tuple,
@@ -294,7 +297,8 @@ def _check_results(title: str, traced: TracedFunction, specs: Sequence[Partition
                              "they require replication which can't be statically inferred.\n"
                              f"out_specs is {spec} which implies that the corresponding output value is only varying across mesh axes "
                              f"{_braced(set(spec.names()), names)} and not {_braced(varying, names)}, but it was inferred to be possibly "
-                             f"varying over {_braced(aval.named_shape, names)}.\nName the axes in out_specs, sum over them with lax.psum, or switch the check off with check_vma=False.")
+                             f"varying over {_braced(aval.named_shape, names)}.\nName the axes in out_specs, sum over them with lax.psum, "
+                             "or switch the check off with check_vma=False.")
 
 
 def _braced(chosen: Any, names: tuple) -> str:

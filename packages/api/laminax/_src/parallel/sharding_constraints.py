@@ -32,8 +32,8 @@ from laminax._src.placement.sharding_arguments import bind_constraint, resolve
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     """Constrains how values inside of a jitted function are split over devices; outside, lays them out so.
 
-    The compiler takes it from there to the values that depend on these and that these depend on. Inside, the memory kind of a sharding does not
-    count: `device_put` moves values to other memory.
+    From there the compiler propagates the sharding to the values that depend on x and to those that x depends on. Inside, the memory
+    kind of a sharding does not count: `device_put` moves values to other memory.
 
     Args:
       x: an array or a pytree of them.
@@ -68,7 +68,8 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
             raise TypeError(f"with_sharding_constraint: expected a Sharding or a PartitionSpec, got {sharding!r} of type "
                             f"{type(sharding).__name__}")
     if any(isinstance(sharding, Format) for sharding in flat):
-        return tree_unflatten(tree, [_constrain_format(leaf, s) if isinstance(s, Format) else with_sharding_constraint(leaf, s) for leaf, s in zip(leaves, flat)])
+        return tree_unflatten(tree, [_constrain_format(leaf, s) if isinstance(s, Format) else with_sharding_constraint(leaf, s)
+                                     for leaf, s in zip(leaves, flat)])
     mesh = context_mesh() if in_use else None
     if mesh is not None and mesh.are_all_axes_explicit:
         for leaf, sharding in zip(leaves, flat):
@@ -80,7 +81,8 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         for sharding in flat:
             _check_is_of_compiler(sharding)
     mesh = manual_mesh.value or runtime.current_mesh() or runtime.entered_mesh()
-    resolved = [_on_mesh_of(leaf, s) if mesh is None and not getattr(s, "_is_concrete", True) else resolve(s, "with_sharding_constraint: shardings", mesh)
+    resolved = [_on_mesh_of(leaf, s) if mesh is None and not getattr(s, "_is_concrete", True)
+                else resolve(s, "with_sharding_constraint: shardings", mesh)
                 for leaf, s in zip(leaves, flat)]
     what, may_be_padded = "with_sharding_constraint arguments", is_tracing()
     return tree_unflatten(tree, [
@@ -98,8 +100,9 @@ def _check_is_of_compiler(sharding: Any) -> None:
     """Raises ValueError if a constraint is over explicit mesh axes, along which types say how values are split."""
     mesh = getattr(sharding, "mesh", None)
     if mesh is not None and (names := [n for n in sharding.spec.names() if n in mesh.explicit_axes]):
-        raise ValueError(f"with_sharding_constraint: The spec of NamedSharding passed to with_sharding_constraint can only refer to Auto axes of the mesh. Got "
-                         f"spec={sharding.spec} with the Explicit axis {names[0]!r} and mesh={mesh}. Use reshard, which changes the type.")
+        raise ValueError("with_sharding_constraint: The spec of NamedSharding passed to with_sharding_constraint can only refer to Auto "
+                         f"axes of the mesh. Got spec={sharding.spec} with the Explicit axis {names[0]!r} and mesh={mesh}. Use reshard, "
+                         "which changes the type.")
 
 
 def _beside_explicit_axes(x: Any, sharding: Any) -> Any:
@@ -123,8 +126,9 @@ def _check_is_so(x: Any, sharding: Any) -> None:
     aval = get_aval(x)
     wanted = out_sharding("with_sharding_constraint", sharding, aval.ndim)
     if wanted is not None and (split_aval(aval, wanted)._split != aval._split and (aval._split is not None or any(wanted.spec))):
-        raise AssertionError("with_sharding_constraint: `with_sharding_constraint` acts as an assert when all axes of mesh are of type `Explicit`. The array "
-                             f"sharding does not match: x is {aval.str_short()}, and {sharding} was asked for. Use reshard to lay it out anew.")
+        raise AssertionError("with_sharding_constraint: `with_sharding_constraint` acts as an assert when all axes of mesh are of type "
+                             f"`Explicit`. The array sharding does not match: x is {aval.str_short()}, and {sharding} was asked for. Use "
+                             "reshard to lay it out anew.")
 
 
 def _on_mesh_of(x: Any, sharding: runtime.NamedSharding) -> runtime.NamedSharding:
@@ -132,15 +136,15 @@ def _on_mesh_of(x: Any, sharding: runtime.NamedSharding) -> runtime.NamedShardin
     if isinstance(x, Tracer):
         return sharding
     if not isinstance(x, (runtime.ArrayImpl, PRNGKeyArray)):
-        raise ValueError(f"with_sharding_constraint with a sharding over a mesh without devices, {sharding.mesh}, requires the input passed should be a "
-                         f"`jax.Array`; got x of type {type(x).__name__}. Put it on a mesh with device_put.")
+        raise ValueError(f"with_sharding_constraint with a sharding over a mesh without devices, {sharding.mesh}, requires the input "
+                         f"passed should be a `jax.Array`; got x of type {type(x).__name__}. Put it on a mesh with device_put.")
     found = x.sharding
     if not isinstance(found, runtime.NamedSharding):
-        raise TypeError(f"with_sharding_constraint: The sharding on the input must be a `NamedSharding` since the target is over a mesh without devices, "
-                        f"{sharding.mesh}; got {found}. Put x on a mesh with device_put.")
+        raise TypeError("with_sharding_constraint: The sharding on the input must be a `NamedSharding` since the target is over a mesh "
+                        f"without devices, {sharding.mesh}; got {found}. Put x on a mesh with device_put.")
     if found.mesh.shape_tuple != sharding.mesh.shape_tuple:
-        raise ValueError(f"with_sharding_constraint: Mesh shape of the input {dict(found.mesh.shape)} does not match the mesh shape of the target "
-                         f"sharding {dict(sharding.mesh.shape)}. Use a mesh of the same axes.")
+        raise ValueError(f"with_sharding_constraint: Mesh shape of the input {dict(found.mesh.shape)} does not match the mesh shape of the "
+                         f"target sharding {dict(sharding.mesh.shape)}. Use a mesh of the same axes.")
     return runtime.NamedSharding(found.mesh, sharding.spec)
 
 
@@ -201,7 +205,7 @@ def make_single_device_sharding(device: runtime.Device, *, memory_kind: str | No
 
 
 def put_traced(x: Any, sharding: runtime.Sharding, source: runtime.Sharding | None = None) -> Any:
-    """`device_put` as an operation of the program that is being traced, from `source`, which is by default where the array is that is differentiated."""
+    """`device_put` as an operation of the program that is being traced; cotangents go back to `source`, by default to where x is."""
     if reason := runtime.misfit(sharding, get_aval(x).shape, "device_put args"):
         raise ValueError(f"device_put: x, {get_aval(x).str_short()}, {reason}")
     if source is None and isinstance(value := x.concrete_value() if isinstance(x, Tracer) else x, runtime.ArrayImpl):
@@ -235,7 +239,8 @@ def _reshard_array(x: Any, dst: Any) -> Any:
     if mesh is None and dst is not None:
         mesh = runtime.only_mesh_of(dst.mesh)
     if mesh is None:
-        raise ValueError(f"reshard: {get_aval(x).str_short()} is on no mesh, and none is set. Set one with set_mesh(mesh), or give NamedSharding(mesh, spec).")
+        raise ValueError(f"reshard: {get_aval(x).str_short()} is on no mesh, and none is set. Set one with set_mesh(mesh), or give "
+                         "NamedSharding(mesh, spec).")
     if dst is None:
         mesh = runtime.on_devices(context_mesh() or mesh.abstract_mesh.update(axis_types=AxisType.Auto), mesh)
         spec = x.sharding.spec if isinstance(getattr(x, "sharding", None), runtime.NamedSharding) else PartitionSpec()

@@ -39,8 +39,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
 
     Args:
       x: an array, scalar, or pytree of them.
-      device: a device, a sharding, a `Format`, a partition spec of the mesh that is set, a `memory.Space`, or a pytree of them that is a prefix of
-        x; None leaves arrays where they are and puts other values on the default device, uncommitted.
+      device: a device, a sharding, a `Format`, a partition spec of the mesh that is set, a `memory.Space`, or a pytree of them that
+        is a prefix of x; None leaves arrays where they are and puts other values on the default device, uncommitted.
       src: where x is, a device or sharding; checked against where the arrays of x are. Cotangents go back there, by default to where
         the array is that is differentiated.
       donate: whether the buffers of x may be reused, or a pytree of booleans that is a prefix of x.
@@ -68,7 +68,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     for leaf, place in zip(leaves, sources):
         _check_source(leaf, place)
     _check_fit(x, leaves, devices)
-    return tree_unflatten(tree, [_put_leaf(*args, may_share is False) for *args, may_share in zip(leaves, devices, sources, donated, shared)])
+    return tree_unflatten(tree,
+                          [_put_leaf(*args, may_share is False) for *args, may_share in zip(leaves, devices, sources, donated, shared)])
 
 
 def _broadcast_flags(name: str, flag: Any, x: Any, count: int) -> list[bool | None]:
@@ -95,14 +96,15 @@ def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
         if isinstance(place, MemorySpace) and name == "device":
             leaf = tree_leaves(x)[i]
             flat[i] = place if isinstance(leaf, Tracer) else sharding_in(leaf, place)
-        elif not (place is None or isinstance(place, (runtime.Device, runtime.Sharding, PartitionSpec)) or isinstance(place, Format) and name == "device"):
-            raise ValueError(f"device_put: {name} must be a device, a sharding, a format, a partition spec, a pytree of them, or None. Received "
-                             f"invalid value: {place!r} of type {type(place).__name__}")
+        elif not (place is None or isinstance(place, (runtime.Device, runtime.Sharding, PartitionSpec))
+                  or isinstance(place, Format) and name == "device"):
+            raise ValueError(f"device_put: {name} must be a device, a sharding, a format, a partition spec, a pytree of them, or None. "
+                             f"Received invalid value: {place!r} of type {type(place).__name__}")
     mesh = runtime.current_mesh()
     for place in flat:
         if isinstance(place, PartitionSpec) and mesh is None:
-            raise ValueError(f"device_put: {name} holds the partition spec {place}, and no mesh is set. Please set a mesh via `jax.set_mesh` if a PartitionSpec "
-                             "is passed to device_put, or give NamedSharding(mesh, spec).")
+            raise ValueError(f"device_put: {name} holds the partition spec {place}, and no mesh is set. Please set a mesh via "
+                             "`jax.set_mesh` if a PartitionSpec is passed to device_put, or give NamedSharding(mesh, spec).")
     return [resolve(place, f"device_put: {name}", mesh) if isinstance(place, PartitionSpec) else place for place in flat]
 
 
@@ -251,9 +253,10 @@ def local_devices(process_index: int | None = None, backend: str | None = None, 
             raise ValueError("local_devices: host_id is the older name of process_index; give one of them")
         process_index = host_id
     if process_index is not None and not hasattr(process_index, "__index__"):
-        raise TypeError(f"local_devices: process_index must be an int or None, got {process_index!r} of type {type(process_index).__name__}. A platform's "
-                        "name goes to backend.")
+        raise TypeError(f"local_devices: process_index must be an int or None, got {process_index!r} of type "
+                        f"{type(process_index).__name__}. A platform's name goes to backend.")
     return runtime.local_devices(process_index, backend)
 
 
-__all__ = ["block_until_ready", "copy_to_host_async", "device_get", "device_put", "device_put_replicated", "device_put_sharded", "live_arrays", "local_devices"]
+__all__ = ["block_until_ready", "copy_to_host_async", "device_get", "device_put", "device_put_replicated", "device_put_sharded",
+           "live_arrays", "local_devices"]

@@ -38,8 +38,8 @@ def with_layout_constraint(x: Any, layouts: Any) -> Any:
     except ValueError as error:
         raise ValueError(f"with_layout_constraint: layouts must be a Layout, or a pytree of them that is a prefix of x: {error}") from None
     if wrong := [type(layout) for layout in flat if not isinstance(layout, Layout)]:
-        raise ValueError(f"with_layout_constraint: layouts passed to `with_layout_constraint` must be of type `Layout`. Got {wrong}. Give shardings to "
-                         "with_sharding_constraint.")
+        raise ValueError(f"with_layout_constraint: layouts passed to `with_layout_constraint` must be of type `Layout`. Got {wrong}. Give "
+                         "shardings to with_sharding_constraint.")
     return tree_unflatten(tree, [_constrained(leaf, layout) for leaf, layout in zip(leaves, flat)])
 
 
@@ -57,7 +57,8 @@ def _check_rank(what: str, layout: Any, aval: ShapedArray) -> None:
     if not isinstance(layout, Layout):
         return
     if dtypes.is_extended(aval.dtype):
-        raise NotImplementedError(f"{what} has a layout annotation, {layout}, which {aval.str_short()} cannot have: its elements are no numbers.")
+        raise NotImplementedError(f"{what} has a layout annotation, {layout}, which {aval.str_short()} cannot have: its elements are no "
+                                  "numbers.")
     try:
         layout.check_compatible_aval(aval.shape)
     except ValueError as error:
@@ -74,7 +75,8 @@ def layout_of(leaf: Any) -> Any:
     return leaf.layout if isinstance(leaf, Format) else None
 
 
-def chosen_layouts(title: str, closed: ClosedJaxpr, leaves: Sequence[Any], given: Sequence[Any], name: Callable[[int], str]) -> tuple[tuple, tuple]:
+def chosen_layouts(title: str, closed: ClosedJaxpr, leaves: Sequence[Any], given: Sequence[Any],
+                   name: Callable[[int], str]) -> tuple[tuple, tuple]:
     """The layouts of arguments and results of a program, `AUTO` for the compiler's choice and None for the platform's default.
 
     Args:
@@ -87,7 +89,8 @@ def chosen_layouts(title: str, closed: ClosedJaxpr, leaves: Sequence[Any], given
     Raises:
       ValueError: if an argument has another layout than it must, or a layout has another number of axes than its array.
     """
-    ins, outs = ([None] * len(avals) if side is None else [*map(layout_of, side)] for side, avals in zip(given, (closed.in_avals, closed.out_avals)))
+    ins, outs = ([None] * len(avals) if side is None else [*map(layout_of, side)]
+                 for side, avals in zip(given, (closed.in_avals, closed.out_avals)))
     for i, (x, wanted, aval) in enumerate(zip(leaves, ins, closed.in_avals)):
         found = _layout_found(x)
         if wanted is None:
@@ -116,11 +119,12 @@ def _check_agreement(title: str, x: Any, found: Layout | None, wanted: Any, aval
             return
         found = x.format.layout
     if wanted is AUTO or not wanted.is_met_by(found):
-        advice = ("The layout given to `jax.jit` is `Layout.AUTO` but the corresponding argument passed is a `jax.Array` with a concrete layout. Consider "
-                  "passing a `jax.ShapeDtypeStruct` instead of `jax.Array` as an argument to the jitted function when using `Layout.AUTO`."
+        advice = ("The layout given to `jax.jit` is `Layout.AUTO` but the corresponding argument passed is a `jax.Array` with a concrete "
+                  "layout. Consider passing a `jax.ShapeDtypeStruct` instead of `jax.Array` as an argument to the jitted function when "
+                  "using `Layout.AUTO`."
                   if wanted is AUTO else "Bring it there with device_put, or leave its entry of in_shardings out (None).")
-        raise ValueError(f"{title}: Layout passed to jit does not match the layout on the respective arg. Got jit layout: {wanted},\n  arg layout: {found} for "
-                         f"arg type: {aval.str_short(short_dtypes=False)}, argument {name}. {advice}")
+        raise ValueError(f"{title}: Layout passed to jit does not match the layout on the respective arg. Got jit layout: {wanted},\n  arg "
+                         f"layout: {found} for arg type: {aval.str_short(short_dtypes=False)}, argument {name}. {advice}")
 
 
 def put_in_format(x: Any, where: Format, put: Callable[[Any, Any], Any]) -> Any:

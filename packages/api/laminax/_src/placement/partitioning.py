@@ -81,7 +81,8 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
     committed = [committed_sharding(x) for x in leaves]
     if is_explicit(closed):
         known = [*committed, *in_given, *out_given, *(s for s, _ in _shardings_inside(closed))]
-        in_given = [given or found or wanted for given, found, wanted in zip(in_given, committed, _typed_shardings(title, closed.in_avals, known, mesh))]
+        in_given = [given or found or wanted
+                    for given, found, wanted in zip(in_given, committed, _typed_shardings(title, closed.in_avals, known, mesh))]
         out_given = tuple(given or wanted if wanted is None or not wanted.mesh.auto_axes else given  # over such axes the compiler chooses
                           for given, wanted in zip(out_given, _typed_shardings(title, closed.out_avals, known, mesh)))
     _check_memories(title, closed.in_avals, leaves, in_given, name)
@@ -107,7 +108,8 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
     _check_abstract_meshes(title, [s.mesh for s, _ in _shardings_inside(closed) if not s._is_concrete], claims)
     _check_memory(title, [s for s, _ in _shardings_inside(closed)])
     assignment = runtime.devices_of(first)
-    meshes = [claim.sharding for claim in claims if isinstance(claim.sharding, runtime.NamedSharding) and claim.sharding not in in_shardings]
+    meshes = [claim.sharding for claim in claims if isinstance(claim.sharding, runtime.NamedSharding)
+              and claim.sharding not in in_shardings]
     return Partitioning(assignment, tuple(in_shardings), out_given, tuple(dict.fromkeys(meshes)), is_pinned)
 
 
@@ -144,8 +146,8 @@ def _typed_shardings(title: str, avals: Sequence[ShapedArray], known: Sequence[r
         if known is None:
             known = next((runtime.on_devices(split.mesh, m) for m in meshes if m.size == split.mesh.size), None)
         if known is None:
-            raise ValueError(f"{title}: {aval.str_short()} is split over {split.mesh}, which has no devices, and no argument is on such a mesh. Set a mesh of "
-                             "devices with set_mesh(mesh), or pass arrays that are on one.")
+            raise ValueError(f"{title}: {aval.str_short()} is split over {split.mesh}, which has no devices, and no argument is on such a "
+                             "mesh. Set a mesh of devices with set_mesh(mesh), or pass arrays that are on one.")
         found.append(runtime.NamedSharding(known, split.spec, memory_kind=HOST_KIND if aval.memory_space is MemorySpace.Host else None))
     return found
 
@@ -174,20 +176,22 @@ def _check_abstract_meshes(title: str, meshes: Sequence[Any], claims: Sequence[_
     for mesh in meshes:
         found = [claim for claim in claims if isinstance(claim.sharding, runtime.NamedSharding)]
         if not found:
-            raise ValueError(f"{title}: {mesh} has no devices, and no argument has. Please pass `jax.Array`s with a `NamedSharding` as input to "
-                             "`shard_map` when passing `AbstractMesh` to the mesh argument, or set a mesh of devices with set_mesh(mesh).")
+            raise ValueError(f"{title}: {mesh} has no devices, and no argument has. Please pass `jax.Array`s with a `NamedSharding` as "
+                             "input to `shard_map` when passing `AbstractMesh` to the mesh argument, or set a mesh of devices with "
+                             "set_mesh(mesh).")
         for claim in found:
             if claim.sharding.mesh.shape_tuple != mesh.shape_tuple:
-                raise ValueError(f"{title}: Mesh shape of the input {dict(claim.sharding.mesh.shape)} does not match the mesh shape passed to "
-                                 f"shard_map {dict(mesh.shape)}: {claim.describe()} on {claim.sharding}. Pass arrays on a mesh of the same axes.")
+                raise ValueError(f"{title}: Mesh shape of the input {dict(claim.sharding.mesh.shape)} does not match the mesh shape passed "
+                                 f"to shard_map {dict(mesh.shape)}: {claim.describe()} on {claim.sharding}. Pass arrays on a mesh of the "
+                                 "same axes.")
 
 
 def _check_memory(title: str, shardings: Sequence[runtime.Sharding]) -> None:
     """Arguments and results may be in any memory; what is inside of a program is in that of which types know."""
     for sharding in shardings:
         if sharding._is_concrete and (kind := _other_memory(sharding)) not in (None, HOST_KIND):
-            raise NotImplementedError(f"{title}: the memory kind {kind!r} is not supported inside of programs; got {sharding}. Use {HOST_KIND!r} or the "
-                                      "devices' default memory there, and out_shardings for results.")
+            raise NotImplementedError(f"{title}: the memory kind {kind!r} is not supported inside of programs; got {sharding}. Use "
+                                      f"{HOST_KIND!r} or the devices' default memory there, and out_shardings for results.")
 
 
 def _check_memories(title: str, avals: Sequence[ShapedArray], leaves: Sequence[Any], given: Sequence[Any],
@@ -197,9 +201,9 @@ def _check_memories(title: str, avals: Sequence[ShapedArray], leaves: Sequence[A
         found = None if wanted is None else getattr(x, "sharding", None)
         if isinstance(found, runtime.Sharding) and found.memory_kind != wanted.memory_kind:
             raise ValueError(
-                f"{title}: Memory kinds passed to jax.jit does not match memory kind on the respective arg. Got jit memory kind: {wanted.memory_kind}, "
-                f"arg memory kind: {found.memory_kind} for arg type: {avals[i].str_short(short_dtypes=False)}, argument {name(i)}. Move it with "
-                "device_put, or leave its entry of in_shardings out (None).")
+                f"{title}: Memory kinds passed to jax.jit does not match memory kind on the respective arg. Got jit memory kind: "
+                f"{wanted.memory_kind}, arg memory kind: {found.memory_kind} for arg type: {avals[i].str_short(short_dtypes=False)}, "
+                f"argument {name(i)}. Move it with device_put, or leave its entry of in_shardings out (None).")
 
 
 def _other_memory(sharding: runtime.Sharding | None) -> str | None:
@@ -218,7 +222,8 @@ def _incompatible(title: str, *claims: _Claim) -> ValueError:
     first, second = (f"{claim.describe()} with device ids {_device_ids(claim.sharding)} on platform "
                      f"{runtime.devices_of(claim.sharding)[0].platform.upper()}{claim.locate()}" for claim in claims)
     return ValueError(f"Received incompatible devices for jitted computation. Got {first} and {second}.\n"
-                      f"{title} runs on one list of devices: move what is elsewhere with device_put, to the same devices in the same order.")
+                      f"{title} runs on one list of devices: move what is elsewhere with device_put, to the same devices in the same "
+                      "order.")
 
 
 def _device_ids(sharding: runtime.Sharding) -> list[int]:
@@ -230,7 +235,8 @@ def _device_ids(sharding: runtime.Sharding) -> list[int]:
 
 def memories(shardings: Sequence[runtime.Sharding | None], avals: Sequence[ShapedArray]) -> list[str | None]:
     """The kind of memory of each, where it is not the devices' own: as the sharding says, or else the type."""
-    return [_other_memory(s) if s is not None else HOST_KIND if aval.memory_space is MemorySpace.Host else None for s, aval in zip(shardings, avals)]
+    return [_other_memory(s) if s is not None else HOST_KIND if aval.memory_space is MemorySpace.Host else None
+            for s, aval in zip(shardings, avals)]
 
 
 def layout_modes(layouts: Sequence[Any]) -> list[str | None] | None:

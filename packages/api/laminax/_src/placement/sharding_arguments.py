@@ -52,15 +52,15 @@ def normal_tree(name: str, shardings: Any) -> ShardingTree | None:
     leaves, tree = tree_flatten(shardings, is_leaf=_is_none)
     for leaf in leaves:
         if leaf is AUTO or isinstance(leaf, Layout):
-            raise ValueError(f"jit: `jax.jit` does not accept device-local layouts directly. Create a `Format` instance wrapping this device-local layout and "
-                             f"pass that to `jit` instead. Got {leaf} in {name}.")
+            raise ValueError("jit: `jax.jit` does not accept device-local layouts directly. Create a `Format` instance wrapping this "
+                             f"device-local layout and pass that to `jit` instead. Got {leaf} in {name}.")
         if leaf is not None and leaf is not UNSPECIFIED and not isinstance(leaf, (runtime.Sharding, PartitionSpec, Format)):
             raise TypeError(f"jit: {name} leaf specifications are expected to be PartitionSpec instances or None, but got {leaf} of type "
                             f"{type(leaf).__name__}. Shardings serve too.")
         spec = leaf if isinstance(leaf, PartitionSpec) else getattr(sharding_of(leaf), "spec", ())
         if UNCONSTRAINED in spec:
-            raise ValueError(f"jit: Unconstrained dims are not allowed when passed to {name}, got {leaf}. Use None there for an axis that is whole, or "
-                             "with_sharding_constraint inside of the function.")
+            raise ValueError(f"jit: Unconstrained dims are not allowed when passed to {name}, got {leaf}. Use None there for an axis that "
+                             "is whole, or with_sharding_constraint inside of the function.")
     return None if all(leaf is UNSPECIFIED for leaf in leaves) else ShardingTree(tuple(leaves), tree)
 
 
@@ -117,8 +117,8 @@ def _check_one_each(title: str, shardings: Any, count: int) -> None:
                  f"{count}")
     else:
         return
-    raise ValueError(f"{title}: pjit in_shardings specification must be a tree prefix of the positional arguments tuple. In particular, pjit "
-                     "in_shardings must either be a Sharding, a PartitionSpec, or a tuple of length equal to the number of positional "
+    raise ValueError(f"{title}: pjit in_shardings specification must be a tree prefix of the positional arguments tuple. In particular, "
+                     "pjit in_shardings must either be a Sharding, a PartitionSpec, or a tuple of length equal to the number of positional "
                      f"arguments. {wrong}.")
 
 
@@ -179,5 +179,6 @@ def _check_not_manual(sharding: runtime.Sharding, title: str, name: str) -> None
     if (inside := mesh_of_shard_map()) is None or not isinstance(sharding, runtime.NamedSharding):
         return
     if names := [n for n in sharding.spec.names() if n in inside.manual_axes]:
-        raise ValueError(f"{title}: the sharding of {name}, {sharding.spec}, contains a manual axes entry, {names[0]!r}, which is an axis of mesh "
-                         f"{inside} that the shard_map around this call runs along. Leave it out, or out of shard_map's axis_names.")
+        raise ValueError(f"{title}: the sharding of {name}, {sharding.spec}, contains a manual axes entry, {names[0]!r}, which is an axis "
+                         f"of mesh {inside} that the shard_map around this call runs along. Leave it out, or out of shard_map's "
+                         "axis_names.")

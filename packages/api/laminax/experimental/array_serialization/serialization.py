@@ -10,8 +10,8 @@ from laminax._src.names.refused import names_of_module
 __all__ = ["AsyncManager", "GlobalAsyncCheckpointManager", "GlobalAsyncCheckpointManagerBase", "async_deserialize", "async_serialize",
            "get_tensorstore_spec", "run_deserialization", "run_serialization"]
 
-__getattr__ = names_of_module("experimental.array_serialization.serialization", "arrays are not written to TensorStore here. Use the library "
-                              "orbax, or numpy.savez.")
+__getattr__ = names_of_module("experimental.array_serialization.serialization",
+                              "arrays are not written to TensorStore here. Use the library orbax, or numpy.savez.")
 
 
 class GlobalAsyncCheckpointManagerBase(ABC):
@@ -26,7 +26,8 @@ class GlobalAsyncCheckpointManagerBase(ABC):
         """Waits until all arrays are written."""
 
     @abstractmethod
-    def serialize(self, arrays: Sequence[Any], tensorstore_specs: Sequence[dict[str, Any]], *, on_commit_callback: Callable[[], Any]) -> None:
+    def serialize(self, arrays: Sequence[Any], tensorstore_specs: Sequence[dict[str, Any]], *,
+                  on_commit_callback: Callable[[], Any]) -> None:
         """Begins to write arrays, and calls `on_commit_callback` when it is done."""
 
     @abstractmethod

@@ -9,8 +9,8 @@ from laminax_ir.programs.primitive import Primitive
 from laminax._src.names.extend.call_primitives import call_p, closed_call_p
 
 _MODULES = ("calls", "collectives", "contraction", "control_flow", "convolution", "cumulative", "derived", "elementwise", "fft", "hints",
-            "indexing", "linalg", "linear_solve", "orthogonal", "random_bits", "reduction", "shape", "sharding", "slicing", "sorting", "special",
-            "stacking", "windows")
+            "indexing", "linalg", "linear_solve", "orthogonal", "random_bits", "reduction", "shape", "sharding", "slicing", "sorting",
+            "special", "stacking", "windows")
 _ALIASES = {"add_jaxvals_p": "add_p", "remat_p": "checkpoint_p"}
 
 

@@ -192,7 +192,8 @@ def get_primitive_transpose(p: Primitive) -> Callable:
     try:
         return primitive_transposes[p]
     except KeyError:
-        raise NotImplementedError(f"Transpose rule (for reverse-mode differentiation) for '{p}' not implemented; set primitive_transposes[{p}]") \
+        raise NotImplementedError(f"Transpose rule (for reverse-mode differentiation) for '{p}' not implemented; set "
+                                  f"primitive_transposes[{p}]") \
             from None
 
 

@@ -38,8 +38,8 @@ def register_lowering(prim: Primitive, rule: LoweringRule, platform: str | None 
       NotImplementedError: for inline=False, and for a platform that is not one of these.
     """
     if platform is not None and platform not in _PLATFORMS:
-        raise NotImplementedError(f"register_lowering: Registering an MLIR lowering rule for primitive {prim} for an unknown platform {platform}. "
-                                  f"Known platforms are: {', '.join(_PLATFORMS)}.")
+        raise NotImplementedError(f"register_lowering: Registering an MLIR lowering rule for primitive {prim} for an unknown platform "
+                                  f"{platform}. Known platforms are: {', '.join(_PLATFORMS)}.")
     if not isinstance(prim, Primitive):
         raise TypeError(f"register_lowering: a Primitive is expected, got {prim!r}")
     if not inline:
@@ -85,11 +85,12 @@ def emit_python_callback(ctx: LoweringRuleContext, callback: Callable[..., Seque
       TypeError: if the operands have other types.
     """
     if token is not None or sharding is not None or partitioned:
-        raise NotImplementedError(f"emit_python_callback: token and sharding must be None and partitioned False, got {token}, {sharding} and "
-                                  f"{partitioned}. Use io_callback(ordered=True) for calls in their order.")
+        raise NotImplementedError(f"emit_python_callback: token and sharding must be None and partitioned False, got {token}, {sharding} "
+                                  f"and {partitioned}. Use io_callback(ordered=True) for calls in their order.")
     for operand, aval in zip(operands, operand_avals, strict=True):
         if (operand.aval.shape, operand.aval.dtype) != (aval.shape, aval.dtype):
-            raise TypeError(f"emit_python_callback: an operand of type {operand.aval.str_short()} where operand_avals says {aval.str_short()}")
+            raise TypeError(f"emit_python_callback: an operand of type {operand.aval.str_short()} where operand_avals says "
+                            f"{aval.str_short()}")
 
     called = FlatCallback(callback, tree_structure((tuple(operands), {})), "emit_python_callback")
 

@@ -87,7 +87,8 @@ def variance_scaling(scale: float, mode: str, distribution: str, in_axis: int | 
       ValueError: for an unknown mode or distribution, or a shape with too few axes.
     """
     if mode not in _FANS:
-        raise ValueError(f"variance_scaling: invalid mode for variance scaling initializer: it must be one of {', '.join(_FANS)}, got {mode!r}")
+        raise ValueError(f"variance_scaling: invalid mode for variance scaling initializer: it must be one of {', '.join(_FANS)}, got "
+                         f"{mode!r}")
     if distribution not in ("normal", "truncated_normal", "uniform"):
         raise ValueError("variance_scaling: distribution must be 'normal', 'truncated_normal' or 'uniform', got "
                          f"{distribution!r}")

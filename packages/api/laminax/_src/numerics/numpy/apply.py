@@ -167,7 +167,8 @@ def _checked(core: Callable, outputs: Sequence[tuple[str, ...]] | None, sizes: d
         results = list(result) if isinstance(result, (list, tuple)) else [result]
         wanted = [()] * len(results) if outputs is None else outputs
         if len(wanted) > 1 and not isinstance(result, (list, tuple)):
-            raise TypeError(f"vectorize: output must be a tuple, because the signature names {len(wanted)} results; got a {type(result).__name__}")
+            raise TypeError(f"vectorize: output must be a tuple, because the signature names {len(wanted)} results; got a "
+                            f"{type(result).__name__}")
         if outputs is not None and len(results) != len(wanted):
             raise TypeError(f"vectorize: wrong number of output arguments: expected {len(wanted)}, got {len(results)}")
         for x, axes in zip(results, wanted):

@@ -233,7 +233,8 @@ def concrete_numpy(name: str, what: str, x: Any, advice: str = "") -> np.ndarray
                 f"traced; got {x.aval.str_short()}. Give `size` where the function has it, or call it outside of jit.")
         x = value
     if dtypes.is_extended(dtype_of(x)):
-        raise DTypeError(f"{name} does not accept dtype {dtype_of(x)}: random keys have no order and no truth value. random.key_data(keys) gives their words.")
+        raise DTypeError(f"{name} does not accept dtype {dtype_of(x)}: random keys have no order and no truth value. random.key_data(keys) "
+                         "gives their words.")
     return np.asarray(x)
 
 

@@ -57,13 +57,17 @@ _item_of_words = PRNGKeyArray.__getitem__
 
 
 def _key_item(keys: PRNGKeyArray, index: Any) -> Any:
-    """By the words, which is fast; keys that are split over explicit mesh axes as one array, since types say how keys are split, not words."""
+    """Some of the keys: indexes their words, which is fast, or the key array itself where it is split over explicit mesh axes.
+
+    The type of a key array says how the keys are split, not how their words are.
+    """
     if keys.aval._split is None:
         return _item_of_words(keys, index)
     found = _general_item(keys, index)
     places = index if isinstance(index, tuple) else (index,)
     has_ellipsis = any(i is Ellipsis for i in places)
-    return found if isinstance(found, Tracer) else keys._with_words(found.base, lambda used: used[places if has_ellipsis else (*places, ...)])
+    return (found if isinstance(found, Tracer)
+            else keys._with_words(found.base, lambda used: used[places if has_ellipsis else (*places, ...)]))
 
 
 def _shared_members() -> dict[str, Any]:
@@ -80,7 +84,8 @@ def _shared_members() -> dict[str, Any]:
 _METHODS: dict[str, tuple[str, str]] = {
     "all": ("reductions", "all"), "any": ("reductions", "any"), "argmax": ("reductions", "argmax"),
     "argmin": ("reductions", "argmin"), "argpartition": ("sorting", "argpartition"), "argsort": ("sorting", "argsort"),
-    "astype": ("conversion", "astype"), "byteswap": ("byte_views", "byteswap"), "choose": ("selection", "choose"), "clip": ("selection", "clip"),
+    "astype": ("conversion", "astype"), "byteswap": ("byte_views", "byteswap"), "choose": ("selection", "choose"),
+    "clip": ("selection", "clip"),
     "compress": ("sorting", "compress_method"), "conj": ("elementary", "conjugate"), "conjugate": ("elementary", "conjugate"),
     "copy": ("conversion", "copy"), "cumprod": ("cumulative", "cumprod"), "cumsum": ("cumulative", "cumsum"),
     "diagonal": ("diagonals", "diagonal"), "dot": ("matrix_products", "dot"), "flatten": ("reshaping", "flatten"),
@@ -88,8 +93,8 @@ _METHODS: dict[str, tuple[str, str]] = {
     "min": ("reductions", "min"), "nonzero": ("sorting", "nonzero"), "prod": ("reductions", "prod"),
     "ptp": ("reductions", "ptp"), "ravel": ("reshaping", "ravel"), "repeat": ("repeating", "repeat"),
     "reshape": ("reshaping", "reshape_method"),
-    "round": ("rounding", "round"), "searchsorted": ("sorting", "searchsorted"), "sort": ("sorting", "sort"), "squeeze": ("reshaping", "squeeze"),
-    "std": ("averages", "std"), "sum": ("reductions", "sum"), "swapaxes": ("reshaping", "swapaxes"),
+    "round": ("rounding", "round"), "searchsorted": ("sorting", "searchsorted"), "sort": ("sorting", "sort"),
+    "squeeze": ("reshaping", "squeeze"), "std": ("averages", "std"), "sum": ("reductions", "sum"), "swapaxes": ("reshaping", "swapaxes"),
     "take": ("taking", "take"), "to_device": ("conversion", "to_device"), "trace": ("diagonals", "trace"),
     "transpose": ("reshaping", "transpose_method"), "var": ("averages", "var"), "view": ("byte_views", "view"),
 }

@@ -47,8 +47,8 @@ def _mean(a: ArrayLike, axis: Any, dtype: Any, keepdims: bool, where: ArrayLike 
         size = math.prod(aval.shape[i] for i in axes)
         count = scalar_like(float(size) if type(size) is int and dtypes.issubdtype(computed, dtypes.inexact) else size, computed)
     else:
-        count = reduce_over_axes("mean", checked_mask("mean", where, aval.shape), axes, computed, keepdims, None, None, reduction.reduce_sum,
-                        operators.add, "sum", False)
+        count = reduce_over_axes("mean", checked_mask("mean", where, aval.shape), axes, computed, keepdims, None, None,
+                                 reduction.reduce_sum, operators.add, "sum", False)
     value = op.div(total, count)
     return value if computed == result else op.convert_element_type(value, result)
 

@@ -32,7 +32,8 @@ def truth_of(x: Any, name: str = "where") -> Any:
     if type(x) in dtypes.python_scalar_types:
         return bool(x)
     if dtypes.is_extended(dtype_of(x)):
-        raise DTypeError(f"{name} does not accept dtype {dtype_of(x)}: random keys have no truth value. random.key_data(keys) gives their words.")
+        raise DTypeError(f"{name} does not accept dtype {dtype_of(x)}: random keys have no truth value. random.key_data(keys) gives their "
+                         "words.")
     return x if dtype_of(x) == _BOOL else op.ne(x, scalar_like(0, dtype_of(x)))
 
 

@@ -66,8 +66,8 @@ def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str | Non
 def _check_devices(x: runtime.ArrayImpl, device: Any) -> None:
     wanted = runtime.as_sharding(device)
     if not runtime.have_same_devices(x.sharding, wanted):
-        raise ValueError(f"numpy.array: Received incompatible devices for jitted computation. The array is committed to {x.sharding}, and device is "
-                         f"{device}. Move it with device_put.")
+        raise ValueError(f"numpy.array: Received incompatible devices for jitted computation. The array is committed to {x.sharding}, and "
+                         f"device is {device}. Move it with device_put.")
 
 
 def _from_object(value: Any, dtype: Any) -> Any:
@@ -103,7 +103,8 @@ def _from_host(value: Any, dtype: Any) -> Any:
 
 def _refuse_complex(value: complex, dtype: Any) -> None:
     if dtype != np.bool_:
-        raise TypeError(f"numpy.array: the complex number {value} cannot become an array of dtype {dtypes.dtype_name(dtype)}. Take its .real.")
+        raise TypeError(f"numpy.array: the complex number {value} cannot become an array of dtype {dtypes.dtype_name(dtype)}. Take its "
+                        ".real.")
 
 
 def _put(value: Any, weak_type: bool | None = None) -> Any:

@@ -66,8 +66,8 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
 def _check_is_one_shape(name: str, shape: Any, dtype: Any) -> None:
     """Raises for a second size in the place of the dtype: `ones(2, 3)`."""
     if type(dtype) is int and isinstance(shape, int):
-        raise TypeError(f"Cannot interpret '{dtype}' as a data type.\n\nDid you accidentally write `jax.numpy.{name}({shape}, {dtype})` when you "
-                        f"meant `jax.numpy.{name}(({shape}, {dtype}))`, with one tuple for the shape?")
+        raise TypeError(f"Cannot interpret '{dtype}' as a data type.\n\nDid you accidentally write `jax.numpy.{name}({shape}, {dtype})` "
+                        f"when you meant `jax.numpy.{name}(({shape}, {dtype}))`, with one tuple for the shape?")
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
@@ -78,8 +78,8 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
       fill_value: a scalar, or an array that broadcasts to the shape.
       dtype: the dtype, by default a's.
       shape: the shape, by default a's.
-      device: the device or sharding that holds the result; by default that of a, if it is committed and of this shape, or a `ShapeDtypeStruct`
-        that has one.
+      device: the device or sharding that holds the result; by default that of a, if it is committed and of this shape, or a
+        `ShapeDtypeStruct` that has one.
       out_sharding: how the result is to be split, over explicit mesh axes.
     """
     if out_sharding is not None:

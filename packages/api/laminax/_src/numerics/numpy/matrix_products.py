@@ -98,7 +98,8 @@ def matmul(a: Any, b: Any, *, precision: str | None = None, preferred_element_ty
       TypeError: if the contracted sizes differ or leading axes do not broadcast.
     """
     if out_sharding is not None:
-        return split_result("matmul", out_sharding, lambda: matmul(a, b, precision=precision, preferred_element_type=preferred_element_type),
+        return split_result("matmul", out_sharding,
+                            lambda: matmul(a, b, precision=precision, preferred_element_type=preferred_element_type),
                             leaves_sums=True)
     return _matmul(a, b, precision=_precision(precision), preferred=user_dtype("matmul", preferred_element_type))
 
@@ -213,7 +214,8 @@ def tensordot(a: Any, b: Any, axes: int | Sequence = 2, *, precision: Precision 
       TypeError: if the axes do not fit.
     """
     if out_sharding is not None:
-        return split_result("tensordot", out_sharding, lambda: tensordot(a, b, axes, precision=precision, preferred_element_type=preferred_element_type),
+        return split_result("tensordot", out_sharding,
+                            lambda: tensordot(a, b, axes, precision=precision, preferred_element_type=preferred_element_type),
                             leaves_sums=True)
     if isinstance(axes, (list, tuple)) and len(axes) == 2 and not all(isinstance(side, (int, np.integer, list, tuple)) for side in axes):
         raise TypeError(f"tensordot requires both axes lists to be either ints, tuples or lists, got {axes[0]!r} and {axes[1]!r}")

@@ -55,7 +55,8 @@ def _padded(array: Any, widths: tuple[tuple[SymbolicDim | int, ...], ...], mode:
         return _pad_with_function(array, widths, mode, kwargs)
     allowed = _PAD_OPTIONS.get(mode) if isinstance(mode, str) else None
     if allowed is None:
-        raise NotImplementedError(f"Unimplemented padding mode '{mode}' for np.pad. Expected one of {', '.join(_PAD_OPTIONS)}, or a function.")
+        raise NotImplementedError(f"Unimplemented padding mode '{mode}' for np.pad. Expected one of {', '.join(_PAD_OPTIONS)}, or a "
+                                  "function.")
     if unknown := set(kwargs) - set(allowed):
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unknown}; it takes {allowed or 'none'}")
     if mode != "constant" and any(n < 0 for pair in widths for n in pair):
@@ -88,7 +89,8 @@ def _pad_widths(pad_width: Any, rank: int) -> tuple[tuple[int, int], ...]:
         return tuple(pairs)
     try:
         widths = np.asarray(pad_width)
-        if not np.issubdtype(widths.dtype, np.integer) and not all(type(width) is SymbolicDim or isinstance(width, int) for width in widths.flat):
+        if not np.issubdtype(widths.dtype, np.integer) and not all(type(width) is SymbolicDim or isinstance(width, int)
+                                                                   for width in widths.flat):
             raise TypeError(f"pad: widths must be integers, got {pad_width!r}")
         pairs = np.broadcast_to(widths, (rank, 2)).tolist()
     except ValueError:

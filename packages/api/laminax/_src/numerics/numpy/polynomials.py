@@ -59,8 +59,8 @@ def polyval(p: ArrayLike, x: float, *, unroll: int = 16) -> Array:
 
 def _check_coefficients(name: str, p: Any) -> None:
     if not shape_of(ensure_array(name, p)):
-        raise ValueError(f"{name}: p must be an array of coefficients, of at least one axis, got the scalar {p!r}. Give numpy.array([p]) for a "
-                         "constant polynomial.")
+        raise ValueError(f"{name}: p must be an array of coefficients, of at least one axis, got the scalar {p!r}. Give numpy.array([p]) "
+                         "for a constant polynomial.")
 
 
 @fused(static_argnames=("unroll",))

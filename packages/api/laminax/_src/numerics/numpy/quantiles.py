@@ -43,8 +43,8 @@ _METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
 def _refuse_in_place(name: str, out: Any, overwrite_input: bool) -> None:
     """Raises if NumPy's parameters for results in the memory of others are used."""
     if out is not None or overwrite_input:
-        raise ValueError(f"numpy.{name} does not support overwrite_input=True or out != None, because arrays do not change. Leave them out, "
-                         "and use the returned array.")
+        raise ValueError(f"numpy.{name} does not support overwrite_input=True or out != None, because arrays do not change. Leave them "
+                         "out, and use the returned array.")
 
 
 def quantile(a: Any, q: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
@@ -118,8 +118,8 @@ def nanmedian(a: Any, axis: int | tuple[int, ...] | None = None, out: None = Non
 
 def _quantile_of(name: str, a: ArrayLike, q: ArrayLike, weights: ArrayLike | None, axis: Any, method: str, keepdims: bool,
                  ignores_nan: bool, whole: float) -> Any:
-    return _quantile(a, q, weights, name=name, axis=static_axis(name, axis), method=method, keepdims=bool(keepdims), ignores_nan=ignores_nan,
-                     whole=whole)
+    return _quantile(a, q, weights, name=name, axis=static_axis(name, axis), method=method, keepdims=bool(keepdims),
+                     ignores_nan=ignores_nan, whole=whole)
 
 
 @fused(static_argnames=("name", "axis", "method", "keepdims", "ignores_nan", "whole"))

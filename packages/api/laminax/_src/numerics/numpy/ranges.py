@@ -145,7 +145,8 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
     num = operator.index(num)
     if num < 0:
         raise ValueError(f"linspace: the number of samples must not be negative, got num={num}")
-    found = _linspace(start, stop, num=num, endpoint=bool(endpoint), dtype=user_dtype("linspace", dtype), axis=axis, with_step=bool(retstep))
+    found = _linspace(start, stop, num=num, endpoint=bool(endpoint), dtype=user_dtype("linspace", dtype), axis=axis,
+                      with_step=bool(retstep))
     return (placed(found[0], device), found[1]) if retstep else placed(found, device)
 
 

@@ -39,7 +39,8 @@ def _scalar_type(name: str, dtype: np.dtype) -> ScalarType:
 
 
 # The names NumPy and the array API give besides the dtypes' own.
-_aliases = {"bool_": "bool", "int_": "int64", "uint": "uint64", "float_": "float64", "complex_": "complex128", "single": "float32", "double": "float64", "csingle": "complex64", "cdouble": "complex128"}
+_aliases = {"bool_": "bool", "int_": "int64", "uint": "uint64", "float_": "float64", "complex_": "complex128", "single": "float32",
+            "double": "float64", "csingle": "complex64", "cdouble": "complex128"}
 scalar_types: dict[str, ScalarType] = {d.name: _scalar_type(d.name, d) for d in dtypes.supported_dtypes if d != dtypes.float0}
 scalar_types.update({alias: scalar_types[name] for alias, name in _aliases.items()})
 globals().update(scalar_types)

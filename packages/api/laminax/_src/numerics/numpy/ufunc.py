@@ -324,7 +324,8 @@ def builtin_ufunc(identity: Any = None, *, on_tracers: Callable | None = None, i
     """
     def decorate(fun: Callable) -> ufunc:
         general = fused(fun)
-        result = (_UnaryUfunc if fun.__code__.co_argcount == 1 else _BinaryUfunc)(fun, fun.__code__.co_argcount, 1, identity=identity, **methods)
+        result = (_UnaryUfunc if fun.__code__.co_argcount == 1 else _BinaryUfunc)(
+            fun, fun.__code__.co_argcount, 1, identity=identity, **methods)
         result.__dict__.update(__module__=fun.__module__, _on_tracers=on_tracers or (general if is_composite else fun), _general=general,
                                _compiled=compiled_function(lambda *args: [fun(*args)], fun.__name__))
         return result

@@ -76,8 +76,8 @@ def _warn_of_narrowing(x: Any, values: Any) -> None:
         import warnings
         warnings.warn(
             f"scatter inputs have incompatible types: cannot safely cast value from dtype={dtypes.dtype_name(dtype)} to dtype="
-            f"{dtypes.dtype_name(own)} with numpy_dtype_promotion={config.numpy_dtype_promotion.value!r}. In future this will be an error; convert the "
-            "values with astype.", FutureWarning, stacklevel=4)
+            f"{dtypes.dtype_name(own)} with numpy_dtype_promotion={config.numpy_dtype_promotion.value!r}. In future this will be an error; "
+            "convert the values with astype.", FutureWarning, stacklevel=4)
 
 
 @fused(static_argnames=("kind", "spec", "mode", "indices_are_sorted", "unique_indices", "wrap", "function"))
@@ -170,8 +170,9 @@ class IndexUpdateRef:
             unique_indices: bool = False, wrap_negative_indices: bool = True) -> Any:
         """x[index], with `fill_value` (a static scalar) for what is out of bounds in mode "fill"."""
         if out_sharding is not None:
-            return split_result("ndarray.at[...].get", out_sharding, lambda: read(self.array, self.index, mode, fill_value, indices_are_sorted,
-                                                                                  unique_indices, wrap_negative_indices))
+            return split_result("ndarray.at[...].get", out_sharding,
+                                lambda: read(self.array, self.index, mode, fill_value, indices_are_sorted,
+                                             unique_indices, wrap_negative_indices))
         return read(self.array, self.index, mode, fill_value, indices_are_sorted, unique_indices, wrap_negative_indices)
 
     def set(self, values: Any, *, indices_are_sorted: bool = False, mode: Any = None, out_sharding: Any = None,
@@ -223,7 +224,8 @@ class IndexUpdateRef:
         """x with x[index] = func(x[index]), for an elementwise function; an element named twice is met twice."""
         if out_sharding is not None:
             return split_result("ndarray.at[...].apply", out_sharding, lambda: self.apply(
-                func, indices_are_sorted=indices_are_sorted, mode=mode, unique_indices=unique_indices, wrap_negative_indices=wrap_negative_indices))
+                func, indices_are_sorted=indices_are_sorted, mode=mode, unique_indices=unique_indices,
+                wrap_negative_indices=wrap_negative_indices))
         return update("apply", self.array, self.index, None, indices_are_sorted=indices_are_sorted,
                       unique_indices=unique_indices, mode=mode, wrap_negative_indices=wrap_negative_indices, function=func)
 

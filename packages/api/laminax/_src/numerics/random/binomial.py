@@ -66,7 +66,8 @@ def _binomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, *, shape: tuple[int, .
     trials = jnp.floor(trials)
     ends = jnp.where(is_infinite, 1e4, trials).astype(p.dtype)  # both loops end for whatever is not used of them
     small = _count_waiting_times(key, jnp.where(is_small, ends, 0.0), q)
-    large = _reject(random_clone(key), jnp.where(is_small, jnp.asarray(1e4, p.dtype), ends), jnp.where(is_small | is_infinite, 0.5, q).astype(p.dtype))
+    large = _reject(random_clone(key), jnp.where(is_small, jnp.asarray(1e4, p.dtype), ends),
+                    jnp.where(is_small | is_infinite, 0.5, q).astype(p.dtype))
     count = jnp.where(is_small, small, large).astype(dtype)
     count = jnp.where(p < 0.5, count, trials.astype(dtype) - count)
     return jnp.where(is_invalid, jnp.nan, jnp.where(is_infinite, jnp.inf, count)).astype(dtype)
@@ -166,8 +167,8 @@ def multinomial(key: Any, n: Any, p: Any, *, shape: Sequence[int] | None = None,
         raise ValueError(f"random.multinomial: p and the shape need a last axis, of the outcomes; got p of shape {p_shape}, shape={shape}")
     for name, given, wanted in (("p", p_shape, shape), ("n", n_shape, shape[:-1])):
         if len(given) > len(wanted) or any(a not in (1, b) for a, b in zip(reversed(given), reversed(wanted))):
-            raise ValueError(f"random.multinomial: {name} of shape {given} does not broadcast to {wanted}. The shape is that of the result, "
-                             f"with the {p_shape[-1]} outcomes as its last axis.")
+            raise ValueError(f"random.multinomial: {name} of shape {given} does not broadcast to {wanted}. The shape is that of the "
+                             f"result, with the {p_shape[-1]} outcomes as its last axis.")
     return _multinomial(typed, n, p, shape=shape, dtype=None if dtype is None else checked_dtype("multinomial", dtype), unroll=unroll)
 
 

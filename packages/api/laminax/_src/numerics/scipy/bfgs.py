@@ -1,4 +1,4 @@
-"""Minimisation by the method of Broyden, Fletcher, Goldfarb and Shanno, and the line search that it shares with its relative of limited memory."""
+"""Minimisation by the method of Broyden, Fletcher, Goldfarb and Shanno (BFGS), and the line search that L-BFGS uses too."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ def minimize_bfgs(evaluate: Callable, x0: Any, gtol: Any, maxiter: Any, norm: st
         rho = jnp.where(curvature > 0, 1 / jnp.where(curvature > 0, curvature, 1), 0)
         left = eye - rho * jnp.outer(move, change)
         # the first matrix has the scale of the Hessian's inverse along the first step
-        first = jnp.where(s.iterations == 0, curvature * jnp.where(curvature > 0, 1 / jnp.where(curvature > 0, dot(change, change), 1), 1), 1.0)
+        first = jnp.where(s.iterations == 0, curvature * jnp.where(curvature > 0, 1 / jnp.where(curvature > 0, dot(change, change), 1), 1),
+                          1.0)
         scaled = jnp.where((s.iterations == 0) & (curvature > 0), first * s.inverse, s.inverse)
         updated = dot(dot(left, scaled), left.T) + rho * jnp.outer(move, move)
         inverse = jnp.where(curvature > 0, updated, s.inverse)

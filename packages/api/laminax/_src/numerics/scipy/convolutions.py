@@ -99,8 +99,8 @@ def _convolve_directly(in1: ArrayLike, in2: ArrayLike, name: str, mode: str, pre
 
 def _check_2d(name: str, in1: Any, in2: Any, boundary: str, fillvalue: Any) -> None:
     if boundary != "fill" or fillvalue != 0:
-        raise NotImplementedError(f"{name}: only boundary='fill' and fillvalue=0 are supported, got {boundary=} and {fillvalue=}. Pad the array "
-                                  "with numpy.pad.")
+        raise NotImplementedError(f"{name}: only boundary='fill' and fillvalue=0 are supported, got {boundary=} and {fillvalue=}. Pad the "
+                                  "array with numpy.pad.")
     if len(np.shape(in1)) != 2 or len(np.shape(in2)) != 2:
         raise ValueError(f"{name}: two-dimensional arrays are expected, got {get_aval(in1).str_short()} and {get_aval(in2).str_short()}")
 

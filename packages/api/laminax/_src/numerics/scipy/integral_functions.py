@@ -124,7 +124,8 @@ def expn(n: ArrayLike, x: ArrayLike) -> Any:
     far = jnp.exp(-large) / (large + n - fori_loop(0, 100, up, jnp.zeros_like(x)))
     small = jnp.where((x > 0) & (x <= 1), x, jnp.ones_like(x))
 
-    def add(k: ArrayLike, state: tuple[Any, ...]) -> tuple[Any, Any]:  # (-x)^k / (k! (n - 1 - k)), and the logarithm in place of the term k = n - 1
+    def add(k: ArrayLike, state: tuple[Any, ...]) -> tuple[Any, Any]:
+        # (-x)^k / (k! (n - 1 - k)), and the logarithm in place of the term k = n - 1
         total, power = state
         k = jnp.asarray(k, dtype=x.dtype)
         gap = n - 1 - k

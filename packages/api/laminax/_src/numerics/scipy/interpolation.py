@@ -67,7 +67,8 @@ def map_coordinates(input: ArrayLike, coordinates: Sequence[Any], order: int, mo
       Array([ 5. , 12.5], dtype=float32)
     """
     if mode not in _INDEX_MODES:
-        raise NotImplementedError(f"map_coordinates does not yet support mode {mode!r}: it must be one of {', '.join(map(repr, _INDEX_MODES))}")
+        raise NotImplementedError(f"map_coordinates does not yet support mode {mode!r}: it must be one of "
+                                  f"{', '.join(map(repr, _INDEX_MODES))}")
     if order not in (0, 1):
         raise NotImplementedError(f"map_coordinates requires order<=1: it must be 0 or 1, got {order!r}")
     input = ensure_array("map_coordinates", input)
@@ -145,8 +146,8 @@ class RegularGridInterpolator:
             known = p.concrete_value() if isinstance(p, Tracer) else np.asarray(p)
             steps = np.zeros(0) if known is None or known.ndim != 1 else np.diff(known)
             if np.shape(p) != values.shape[i:i + 1] or not (np.all(steps > 0) or np.all(steps < 0)):
-                raise ValueError(f"RegularGridInterpolator: the points in axis {i} must be a vector of {values.shape[i]} elements, strictly "
-                                 f"ascending or descending, got shape {np.shape(p)}")
+                raise ValueError(f"RegularGridInterpolator: the points in axis {i} must be a vector of {values.shape[i]} elements, "
+                                 f"strictly ascending or descending, got shape {np.shape(p)}")
             if len(steps) and steps[0] < 0:
                 p, self.values = p[::-1], jnp.flip(self.values, i)
             grid.append(jnp.asarray(p))

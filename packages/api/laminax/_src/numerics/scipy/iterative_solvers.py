@@ -35,8 +35,8 @@ def _as_function(name: str, A: Any) -> Callable:
         return A
     is_array = is_array_like(A) and not isinstance(A, (int, float, complex))
     if not is_array and not hasattr(A, "__matmul__"):
-        raise TypeError(f"{name}: linear operator must be either a function or ndarray, or an object with the operator @, got {A!r} of type "
-                        f"{type(A).__name__}")
+        raise TypeError(f"{name}: linear operator must be either a function or ndarray, or an object with the operator @, got {A!r} of "
+                        f"type {type(A).__name__}")
     shape = getattr(A, "shape", None)
     if shape is not None and (len(shape) != 2 or shape[0] != shape[1]):
         raise ValueError(f"{name}: linear operator must be a square matrix, but has shape: {tuple(shape)}")

@@ -56,7 +56,8 @@ def minimize_limited_memory(evaluate: Callable, x0: Any, maxcor: int, ftol: floa
         evaluations, iterations = s.evaluations + count, s.iterations + 1
         converged = norms.norm(g, ord=norm) < gtol
         status = jnp.zeros((), int)
-        for number, is_so in [(4, s.f - f < ftol), (3, evaluations >= maxgrad), (2, evaluations >= maxfun), (1, iterations >= maxiter), (5, failed)]:
+        for number, is_so in [(4, s.f - f < ftol), (3, evaluations >= maxgrad), (2, evaluations >= maxfun), (1, iterations >= maxiter),
+                              (5, failed)]:
             status = jnp.where(is_so, number, status)
         return _State(s.x + move, f, g, *kept, scale, evaluations, iterations, converged, jnp.where(converged, 0, status))
 

@@ -191,7 +191,8 @@ def _lu(a: ArrayLike, permute_l: bool) -> tuple[Array, ...]:
     upper = jnp.triu(factors[..., :k, :])
     if permute_l:
         return jnp.take_along_axis(lower, jnp.argsort(permutation, axis=-1)[..., None], axis=-2), upper
-    return jnp.asarray(jnp.expand_dims(jnp.arange(m), (*range(len(batch)), -1)) == permutation[..., None, :], dtype=real_dtype(dtype)), lower, upper
+    return jnp.asarray(jnp.expand_dims(jnp.arange(m), (*range(len(batch)), -1)) == permutation[..., None, :],
+                       dtype=real_dtype(dtype)), lower, upper
 
 
 # --- equations ---
@@ -312,8 +313,9 @@ def _qr_multiply(a: ArrayLike, c: ArrayLike, mode: str, conjugate: bool, pivotin
     is_vector = len(shape_of(c)) == 1
     inner = shape_of(c)[-1] if is_vector or mode == "right" else shape_of(c)[-2]
     if inner != (m if mode == "right" else k):
-        raise ValueError(f"qr_multiply: for the product {'c @ Q' if mode == 'right' else 'Q @ c'}, c must have {m if mode == 'right' else k} "
-                         f"{'columns' if mode == 'right' else 'rows'}; got {get_aval(a).str_short()} and {get_aval(c).str_short()}")
+        raise ValueError(f"qr_multiply: for the product {'c @ Q' if mode == 'right' else 'Q @ c'}, c must have "
+                         f"{m if mode == 'right' else k} {'columns' if mode == 'right' else 'rows'}; got {get_aval(a).str_short()} and "
+                         f"{get_aval(c).str_short()}")
     left, right = (c, q) if mode == "right" else (q, c)
     return jnp.matmul(left, right, precision="highest"), *rest
 

@@ -248,7 +248,8 @@ def _convolution_matrix(a: ArrayLike, n: int, mode: str) -> Array:
     m = a.shape[-1]
     if not m:
         raise ValueError(f"convolution_matrix: a must have at least one element; got shape {a.shape}")
-    first, count = {"full": (0, m + n - 1), "same": ((min(m, n) - 1) // 2, max(m, n)), "valid": (min(m, n) - 1, max(m, n) - min(m, n) + 1)}[mode]
+    first, count = {"full": (0, m + n - 1), "same": ((min(m, n) - 1) // 2, max(m, n)),
+                    "valid": (min(m, n) - 1, max(m, n) - min(m, n) + 1)}[mode]
     distance = first + np.arange(count)[:, None] - np.arange(n)[None, :]
     inside = (distance >= 0) & (distance < m)
     return jnp.where(inside, a[..., np.where(inside, distance, 0)], jnp.zeros((), a.dtype))

@@ -31,8 +31,8 @@ def _check_nan_policy(name: str, nan_policy: str, *supported: str) -> None:
     if nan_policy not in _NAN_POLICIES:
         raise ValueError(f"{name}: nan_policy must be one of {', '.join(map(repr, _NAN_POLICIES))}, got {nan_policy!r}")
     if nan_policy not in supported:
-        raise NotImplementedError(f"{name}: nan_policy={nan_policy!r} is not supported, only {', '.join(map(repr, supported))}. Whether there "
-                                  "are NaNs is not known while a function is traced; look for them before.")
+        raise NotImplementedError(f"{name}: nan_policy={nan_policy!r} is not supported, only {', '.join(map(repr, supported))}. Whether "
+                                  "there are NaNs is not known while a function is traced; look for them before.")
 
 
 def mode(a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False) -> ModeResult:
@@ -103,7 +103,8 @@ def rankdata(a: ArrayLike, method: str = "average", *, axis: int | None = None, 
 @fused(static_argnames=("method", "axis"))
 def _rankdata(a: ArrayLike, method: str, axis: int | None) -> Array:
     x = jnp.ravel(a) if axis is None else jnp.moveaxis(a, axis, -1)
-    ranks = jnp.vectorize(lambda v: _ranks(v, method), signature="(n)->(n)")(x) if x.size else jnp.zeros(x.shape, dtypes.scalar_dtype(float))
+    ranks = (jnp.vectorize(lambda v: _ranks(v, method), signature="(n)->(n)")(x) if x.size
+             else jnp.zeros(x.shape, dtypes.scalar_dtype(float)))
     return ranks if axis is None else jnp.moveaxis(ranks, -1, axis)
 
 

@@ -115,12 +115,13 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
       NotImplementedError: if their numbers of axes or of dense axes differ.
     """
     if lhs.ndim != rhs.ndim:
-        raise NotImplementedError(f"bcoo_multiply_sparse: arrays of different rank are not supported, got shapes {lhs.shape} and {rhs.shape}. "
-                                  "Use bcoo_broadcast_in_dim.")
+        raise NotImplementedError(f"bcoo_multiply_sparse: arrays of different rank are not supported, got shapes {lhs.shape} and "
+                                  f"{rhs.shape}. Use bcoo_broadcast_in_dim.")
     if any(1 not in (a, b) and a != b for a, b in zip(lhs.shape, rhs.shape)):
         raise ValueError(f"bcoo_multiply_sparse: shapes must broadcast, got {lhs.shape} and {rhs.shape}")
     if lhs.n_dense != rhs.n_dense:
-        raise NotImplementedError(f"bcoo_multiply_sparse: n_dense must be the same, got {lhs.n_dense} and {rhs.n_dense}. Use update_layout.")
+        raise NotImplementedError(f"bcoo_multiply_sparse: n_dense must be the same, got {lhs.n_dense} and {rhs.n_dense}. Use "
+                                  "update_layout.")
     n_batch = min(lhs.n_batch, rhs.n_batch)
     lhs, rhs = (bcoo_update_layout(x, n_batch=n_batch) for x in (lhs, rhs))
     shape = broadcast_batches(lhs.shape, rhs.shape)
@@ -140,7 +141,8 @@ def _product(data: ArrayLike, indices: ArrayLike, rhs_data: ArrayLike, rhs_indic
     n_dense = data.ndim - n_batch - 1
     sparse, rhs_sparse = shape[n_batch:n_batch + n_sparse], rhs_shape[n_batch:n_batch + n_sparse]
     inside, rhs_inside = is_inside(indices, sparse), is_inside(rhs_indices, rhs_sparse)
-    met = jnp.stack([indices[..., k] if size == sparse[k] else jnp.zeros_like(indices[..., k]) for k, size in enumerate(rhs_sparse)], axis=-1) \
+    met = jnp.stack([indices[..., k] if size == sparse[k] else jnp.zeros_like(indices[..., k]) for k, size in enumerate(rhs_sparse)],
+                    axis=-1) \
         if n_sparse else indices
     batch = broadcast_batches(indices.shape[:n_batch], rhs_indices.shape[:n_batch], rhs_data.shape[:n_batch])
     dtype = jnp.promote_types(indices.dtype, rhs_indices.dtype)

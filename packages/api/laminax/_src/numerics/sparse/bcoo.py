@@ -192,7 +192,8 @@ def give_operators(cls: type, names: Mapping[str, str]) -> None:
 
 give_operators(BCOO, {
     "matmul": "matmul", "mul": "multiply", "add": "add", "sub": "subtract", "truediv": "true_divide", "pow": "power", "neg": "negative",
-    "pos": "positive", "abs": "abs", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"})
+    "pos": "positive", "abs": "abs", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
+    "ge": "greater_equal"})
 
 
 def _check(x: BCOO) -> None:
@@ -204,12 +205,12 @@ def _check(x: BCOO) -> None:
         raise ValueError(f"{said}indices must be integers, got {indices.dtype}")
     n_batch, nse, n_sparse, n_dense = x.n_batch, x.nse, x.n_sparse, x.n_dense
     if n_dense < 0 or n_batch + n_sparse + n_dense != len(shape):
-        raise ValueError(f"{said}indices.shape={indices.shape} is (*batch, nse, n_sparse) with {n_batch} batch and {n_sparse} sparse axes, which "
-                         f"with data.shape={data.shape} makes an array of {n_batch + n_sparse + max(n_dense, 0)} axes")
+        raise ValueError(f"{said}indices.shape={indices.shape} is (*batch, nse, n_sparse) with {n_batch} batch and {n_sparse} sparse axes, "
+                         f"which with data.shape={data.shape} makes an array of {n_batch + n_sparse + max(n_dense, 0)} axes")
     for name, batch in (("data", data.shape[:n_batch]), ("indices", indices.shape[:n_batch])):
         if any(size not in (1, wanted) for size, wanted in zip(batch, shape)):
-            raise ValueError(f"{name} batch dimensions not compatible for {name}.shape={getattr(x, name).shape}, {shape=}. Each must be 1, or the "
-                             "array's size")
+            raise ValueError(f"{name} batch dimensions not compatible for {name}.shape={getattr(x, name).shape}, {shape=}. Each must be 1, "
+                             "or the array's size")
     if data.shape[n_batch:] != (nse, *shape[n_batch + n_sparse:]):
         raise ValueError(f"Invalid data.shape={data.shape} for {nse=}, {n_batch=}, {n_dense=}: after the batch axes it must be "
                          f"{(nse, *shape[n_batch + n_sparse:])}, one value for each of the indices")
@@ -234,11 +235,13 @@ def bcoo_fromdense(mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dens
     """
     mat = jnp.asarray(mat)
     if n_batch < 0 or n_dense < 0 or n_batch + n_dense > mat.ndim:
-        raise ValueError(f"bcoo_fromdense: {n_batch=} and {n_dense=} must not be negative, nor together more than the {mat.ndim} axes of mat")
+        raise ValueError(f"bcoo_fromdense: {n_batch=} and {n_dense=} must not be negative, nor together more than the {mat.ndim} axes of "
+                         "mat")
     if nse is None:
         nse = count_stored_elements(mat, n_batch=n_batch, n_dense=n_dense)
-    nse = concrete_or_error(operator.index, nse, "It is the nse argument of bcoo_fromdense, the number of stored elements: BCOO.fromdense() in a "
-                            "traced function needs a number that does not depend on values; pass nse.")
+    nse = concrete_or_error(operator.index, nse, "It is the nse argument of bcoo_fromdense, the number of stored elements: "
+                                                 "BCOO.fromdense() in a traced function needs a number that does not depend on values; "
+                                                 "pass nse.")
     buffers = entries_of(mat, nse=nse, n_batch=n_batch, n_dense=n_dense, index_dtype=np.dtype(index_dtype))
     return BCOO(buffers, shape=mat.shape, indices_sorted=True, unique_indices=True)
 
@@ -285,8 +288,8 @@ def _batch_of_one(put: Callable, size: int, mat: BCOO, axis: int | None) -> BCOO
     if axis is None:
         return mat
     if not 0 <= axis <= mat.n_batch:
-        raise ValueError(f"BCOO: cannot add out_axis={axis} for BCOO array with n_batch={mat.n_batch}. BCOO batch axes must be a contiguous "
-                         "block of leading dimensions.")
+        raise ValueError(f"BCOO: cannot add out_axis={axis} for BCOO array with n_batch={mat.n_batch}. BCOO batch axes must be a "
+                         "contiguous block of leading dimensions.")
     return BCOO((put(size, mat.data, axis), put(size, mat.indices, axis)),
                 **mat._info._replace(shape=(*mat.shape[:axis], size, *mat.shape[axis:]))._asdict())
 

@@ -91,7 +91,8 @@ class BCSR(JAXSparse):
         if n_dense or n_batch:
             raise NotImplementedError(f"BCSR.from_scipy_sparse: n_batch and n_dense must be 0, got {n_batch} and {n_dense}")
         mat = mat.tocsr()
-        return cls((jnp.asarray(mat.data), jnp.asarray(mat.indices, dtype=index_dtype), jnp.asarray(mat.indptr, dtype=index_dtype)), shape=mat.shape)
+        return cls((jnp.asarray(mat.data), jnp.asarray(mat.indices, dtype=index_dtype), jnp.asarray(mat.indptr, dtype=index_dtype)),
+                   shape=mat.shape)
 
     @classmethod
     def _empty(cls, shape: Sequence[int], *, dtype: Any = None, index_dtype: Any = "int32", n_dense: int = 0, n_batch: int = 0,
@@ -147,8 +148,8 @@ def _check(x: BCSR) -> None:
     data, indices, indptr, shape = *x._bufs, x.shape
     said = f"BCSR of shape {shape}: "
     if indices.ndim < 1 or indptr.ndim != indices.ndim or not all(jnp.issubdtype(i.dtype, jnp.integer) for i in (indices, indptr)):
-        raise ValueError(f"{said}indices and indptr must be integers [*batch, nse] and [*batch, rows + 1], got {indices.dtype}{list(indices.shape)} "
-                         f"and {indptr.dtype}{list(indptr.shape)}")
+        raise ValueError(f"{said}indices and indptr must be integers [*batch, nse] and [*batch, rows + 1], got "
+                         f"{indices.dtype}{list(indices.shape)} and {indptr.dtype}{list(indptr.shape)}")
     n_batch, n_dense = x.n_batch, x.n_dense
     if n_dense < 0 or n_batch + 2 + n_dense != len(shape):
         raise ValueError(f"{said}data.shape={data.shape} and indices.shape={indices.shape} make an array of {n_batch} batch, 2 sparse and "
@@ -237,8 +238,8 @@ def bcsr_broadcast_in_dim(mat: BCSR, *, shape: Sequence[int], broadcast_dimensio
     """The array repeated along new axes, which must be batch or dense axes; arguments as those of `bcoo_broadcast_in_dim`."""
     out = bcoo_broadcast_in_dim(mat.to_bcoo(), shape=shape, broadcast_dimensions=broadcast_dimensions, sharding=sharding)
     if out.n_sparse != 2:
-        raise NotImplementedError(f"bcsr_broadcast_in_dim: the result, of shape {out.shape}, would have {out.n_sparse} sparse axes, and BCSR has 2. "
-                                  "Use to_bcoo.")
+        raise NotImplementedError(f"bcsr_broadcast_in_dim: the result, of shape {out.shape}, would have {out.n_sparse} sparse axes, and "
+                                  "BCSR has 2. Use to_bcoo.")
     return BCSR.from_bcoo(out)
 
 
@@ -266,9 +267,10 @@ def _batch_of_one(put: Callable, size: int, mat: BCSR, axis: int | None) -> BCSR
     if axis is None:
         return mat
     if not 0 <= axis <= mat.n_batch:
-        raise ValueError(f"BCSR: cannot add out_axis={axis} for BCSR array with n_batch={mat.n_batch}. BCSR batch axes must be a contiguous "
-                         "block of leading dimensions.")
-    return BCSR(tuple(put(size, x, axis) for x in mat._bufs), **mat._info._replace(shape=(*mat.shape[:axis], size, *mat.shape[axis:]))._asdict())
+        raise ValueError(f"BCSR: cannot add out_axis={axis} for BCSR array with n_batch={mat.n_batch}. BCSR batch axes must be a "
+                         "contiguous block of leading dimensions.")
+    return BCSR(tuple(put(size, x, axis) for x in mat._bufs),
+                **mat._info._replace(shape=(*mat.shape[:axis], size, *mat.shape[axis:]))._asdict())
 
 
 register_vmappable(BCSR, int, int, _one_of_batch, _batch_of_one, None)

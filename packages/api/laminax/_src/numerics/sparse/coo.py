@@ -84,7 +84,8 @@ def check_matrix(x: JAXSparse, *buffers: Any) -> None:
     if len(x.shape) != 2:
         raise ValueError(f"{name} must have ndim=2; got shape={x.shape}")
     if any(b.ndim != 1 for b in buffers) or len({b.shape for b in buffers}) > 1:
-        raise ValueError(f"{name} of shape {x.shape}: its buffers must be of one axis and the same length, got shapes {[b.shape for b in buffers]}")
+        raise ValueError(f"{name} of shape {x.shape}: its buffers must be of one axis and the same length, got shapes "
+                         f"{[b.shape for b in buffers]}")
 
 
 def to_bcoo(data: Any, row: Any, col: Any, shape: Sequence[int]) -> BCOO:
@@ -105,8 +106,8 @@ def matrix_product(x: JAXSparse, as_bcoo: BCOO, other: Any) -> Array:
         raise NotImplementedError(f"matmul between two sparse objects: {x!r} @ {other!r}. Make them BCOO, or use todense.")
     other = jnp.asarray(other)
     if other.ndim not in (1, 2) or other.shape[0] != x.shape[1]:
-        raise NotImplementedError(f"{type(x).__name__} of shape {x.shape} can be multiplied with vectors and matrices of {x.shape[1]} rows, got "
-                                  f"shape {other.shape}")
+        raise NotImplementedError(f"{type(x).__name__} of shape {x.shape} can be multiplied with vectors and matrices of {x.shape[1]} "
+                                  f"rows, got shape {other.shape}")
     dtype = jnp.result_type(as_bcoo.dtype, other)
     as_bcoo = BCOO((as_bcoo.data.astype(dtype), as_bcoo.indices), shape=as_bcoo.shape)
     return bcoo_dot_general(as_bcoo, other.astype(dtype), dimension_numbers=(((1,), (0,)), ((), ())))

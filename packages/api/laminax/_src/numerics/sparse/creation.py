@@ -93,7 +93,8 @@ def random_bcoo(key: Any, shape: Sequence[int], *, dtype: Any = np.float64, indi
     shape = tuple(map(operator.index, shape))
     n_sparse = len(shape) - n_batch - n_dense
     if n_batch < 0 or n_sparse < 0 or n_dense < 0:
-        raise ValueError(f"random_bcoo: {n_batch=} and {n_dense=} must not be negative, nor together more than the {len(shape)} axes of {shape}")
+        raise ValueError(f"random_bcoo: {n_batch=} and {n_dense=} must not be negative, nor together more than the {len(shape)} axes of "
+                         f"{shape}")
     batch, sparse, dense = shape[:n_batch], shape[n_batch:n_batch + n_sparse], shape[n_batch + n_sparse:]
     places = math.prod(sparse)
     nse = math.ceil(nse * places) if 0 < nse < 1 else operator.index(int(nse))

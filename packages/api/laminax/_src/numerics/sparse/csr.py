@@ -27,7 +27,8 @@ class _Compressed(JAXSparse):
         check_matrix(self, self.data, self.indices)
         check_matrix(self, self.indptr)
         if self.indptr.size != self._row_shape[0] + 1:
-            raise ValueError(f"{type(self).__name__} of shape {self.shape}: indptr must have {self._row_shape[0] + 1} elements, got {self.indptr.size}")
+            raise ValueError(f"{type(self).__name__} of shape {self.shape}: indptr must have {self._row_shape[0] + 1} elements, got "
+                             f"{self.indptr.size}")
 
     nse = property(lambda self: self.data.size, doc="Number of entries that are stored.")
     _bufs = property(lambda self: (self.data, self.indices, self.indptr))
@@ -66,8 +67,8 @@ class CSR(_Compressed):
     """A sparse matrix as compressed rows. BCSR does more.
 
     Args:
-      args: `data` and `indices`, [nse]: the values and the columns of the entries; `indptr`, [rows + 1]: the entries of row i are those from
-        `indptr[i]` to below `indptr[i + 1]`.
+      args: `data` and `indices`, [nse]: the values and the columns of the entries; `indptr`, [rows + 1]: the entries of row i are
+        those from `indptr[i]` to below `indptr[i + 1]`.
       shape: of the matrix.
     """
 

@@ -27,8 +27,8 @@ def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: boo
       **kwargs: as for `laminax.value_and_grad`.
 
     Returns:
-      A function of the same arguments. The gradient with respect to a sparse array is one with the same indices: of the stored entries, zero
-      ones elsewhere are not computed.
+      A function of the same arguments. The gradient with respect to a sparse array is a sparse array with the same indices: it is
+      computed for the stored entries only.
     """
     return _of_values(transforms.value_and_grad, fun, argnums, has_aux, kwargs,
                       lambda result, parts, _tree: (result[0], _as_sparse(parts, result[1])))
@@ -42,7 +42,8 @@ def grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False,
       BCOO(float32[3, 3], nse=3)
     """
     if has_aux:
-        return _of_values(transforms.grad, fun, argnums, True, kwargs, lambda result, parts, _tree: (_as_sparse(parts, result[0]), result[1]))
+        return _of_values(transforms.grad, fun, argnums, True, kwargs,
+                          lambda result, parts, _tree: (_as_sparse(parts, result[0]), result[1]))
     return _of_values(transforms.grad, fun, argnums, False, kwargs, lambda result, parts, _tree: _as_sparse(parts, result))
 
 

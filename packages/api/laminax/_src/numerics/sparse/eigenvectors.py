@@ -1,8 +1,8 @@
 """The largest eigenvalues of a symmetric matrix, by products with it: the locally optimal block preconditioned conjugate gradient method.
 
 Each step finds the best approximation in the space of the present one, its residuals, and the last change.
-Source: Knyazev, "Toward the optimal preconditioned eigensolver", SIAM J. Sci. Comput. 23 (2001), without a preconditioner; the basis is made
-orthonormal in each step, as Duersch et al., SIAM J. Sci. Comput. 40 (2018), recommend.
+Source: Knyazev, "Toward the optimal preconditioned eigensolver", SIAM J. Sci. Comput. 23 (2001), without a preconditioner; the
+basis is made orthonormal in each step, as Duersch et al., SIAM J. Sci. Comput. 40 (2018), recommend.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ from laminax._src.numerics.numpy import namespace as jnp
 def batch_places(batch_shape: Sequence[int], dtype: Any) -> tuple[Any, ...]:
     """For each batch axis the number of the batch, int[1, ..., size, ..., 1] with one axis more for the entries."""
     rank = len(batch_shape) + 1
-    return tuple(shape_ops.broadcasted_iota(dtype, (1,) * axis + (size,) + (1,) * (rank - axis - 1), axis) for axis, size in enumerate(batch_shape))
+    return tuple(shape_ops.broadcasted_iota(dtype, (1,) * axis + (size,) + (1,) * (rank - axis - 1), axis)
+                 for axis, size in enumerate(batch_shape))
 
 
 def columns(indices: Any) -> tuple[Any, ...]:
@@ -45,7 +46,8 @@ def is_inside(indices: Any, sparse_shape: Sequence[int]) -> Any:
 def _row(values: Sequence[int], indices: Any) -> Any:
     """Values as a row that compares with indices."""
     limits = np.iinfo(np.dtype(indices.dtype))
-    return jnp.asarray(np.clip(np.asarray(values, np.int64), limits.min, limits.max).astype(indices.dtype)).reshape((1,) * (indices.ndim - 1) + (-1,))
+    return jnp.asarray(np.clip(np.asarray(values, np.int64), limits.min, limits.max).astype(indices.dtype)).reshape(
+        (1,) * (indices.ndim - 1) + (-1,))
 
 
 def where_kept(kept: Any, indices: Any, sparse_shape: Sequence[int]) -> Any:

@@ -66,8 +66,9 @@ def bcoo_update_layout(mat: BCOO, *, n_batch: int | None = None, n_dense: int | 
         raise ValueError(f"bcoo_update_layout: on_inefficient must be 'error', 'warn' or None, got {on_inefficient!r}")
     for name, old, new in (("n_batch", mat.n_batch, n_batch), ("n_dense", mat.n_dense, n_dense)):
         if new > old and on_inefficient is not None:
-            message = (f"For matrix of shape {mat.shape}, increasing {name} from {old} to {new} results in inefficient storage. To disable this "
-                       f"{'error' if on_inefficient == 'error' else 'warning'}, set the on_inefficient argument of bcoo_update_layout to 'warn' or None.")
+            message = (f"For matrix of shape {mat.shape}, increasing {name} from {old} to {new} results in inefficient storage. To disable "
+                       f"this {'error' if on_inefficient == 'error' else 'warning'}, set the on_inefficient argument of bcoo_update_layout "
+                       "to 'warn' or None.")
             if on_inefficient == "error":
                 raise SparseEfficiencyError(message)
             warn(message, SparseEfficiencyWarning, stacklevel=2)
@@ -99,7 +100,8 @@ def _dense_made_sparse(mat: BCOO, n_dense: int) -> BCOO:
     shared = mat.indices.shape[:mat.n_batch]
     of_data = mat.data.shape[:mat.n_batch]
     ranks = (1,) * (mat.n_batch + 1)
-    new = [jnp.broadcast_to(shape_ops.broadcasted_iota(mat.indices.dtype, (*ranks, *moved), mat.n_batch + 1 + axis), (*shared, mat.nse, *moved))
+    new = [jnp.broadcast_to(shape_ops.broadcasted_iota(mat.indices.dtype, (*ranks, *moved), mat.n_batch + 1 + axis),
+                            (*shared, mat.nse, *moved))
            for axis in range(len(moved))]
     old = [jnp.broadcast_to(c.reshape(c.shape + (1,) * len(moved)), (*shared, mat.nse, *moved)) for c in columns(mat.indices)]
     nse = mat.nse * math.prod(moved)
@@ -145,15 +147,16 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
         raise TypeError(f"transpose permutation must be a tuple/list/ndarray, got {type(permutation)}.")
     permutation = tuple(operator.index(axis) for axis in permutation)
     if sorted(permutation) != list(range(mat.ndim)):
-        raise TypeError(f"transpose permutation isn't a permutation of operand dimensions, got permutation {permutation} for shape {mat.shape}.")
+        raise TypeError(f"transpose permutation isn't a permutation of operand dimensions, got permutation {permutation} for shape "
+                        f"{mat.shape}.")
     n_batch, end = mat.n_batch, mat.n_batch + mat.n_sparse
     batch, sparse, dense = permutation[:n_batch], permutation[n_batch:end], permutation[end:]
     if any(axis >= n_batch for axis in batch):
-        raise NotImplementedError(f"transpose permutation cannot permute batch axes with non-batch axes; got permutation {permutation}, with "
-                                  f"{n_batch=}. Use update_layout before.")
+        raise NotImplementedError(f"transpose permutation cannot permute batch axes with non-batch axes; got permutation {permutation}, "
+                                  f"with {n_batch=}. Use update_layout before.")
     if any(axis < end for axis in dense):
-        raise NotImplementedError(f"transpose permutation cannot permute dense axes with non-dense axes; got permutation {permutation}, with "
-                                  f"n_dense={mat.n_dense}. Use update_layout before.")
+        raise NotImplementedError(f"transpose permutation cannot permute dense axes with non-dense axes; got permutation {permutation}, "
+                                  f"with n_dense={mat.n_dense}. Use update_layout before.")
     data = mat.data.transpose(*batch, n_batch, *(axis - mat.n_sparse + 1 for axis in dense))
     indices = mat.indices.transpose(*batch, n_batch, n_batch + 1)
     indices = jnp.stack([indices[..., axis - n_batch] for axis in sparse], axis=-1) if sparse != tuple(sorted(sparse)) else indices
@@ -177,8 +180,8 @@ def bcoo_broadcast_in_dim(mat: BCOO, *, shape: Sequence[int], broadcast_dimensio
     shape, axes = tuple(map(operator.index, shape)), tuple(map(operator.index, broadcast_dimensions))
     if len(axes) != mat.ndim or list(axes) != sorted(set(axes)) or any(not 0 <= axis < len(shape) for axis in axes) \
             or any(size not in (1, shape[axis]) for size, axis in zip(mat.shape, axes)):
-        raise ValueError(f"bcoo_broadcast_in_dim: broadcast_dimensions={axes} must say, increasing, where the axes of shape {mat.shape} are in "
-                         f"{shape}, which must have the same sizes there where they are not 1")
+        raise ValueError(f"bcoo_broadcast_in_dim: broadcast_dimensions={axes} must say, increasing, where the axes of shape {mat.shape} "
+                         f"are in {shape}, which must have the same sizes there where they are not 1")
     old_batch, old_sparse = mat.n_batch, mat.n_sparse
     n_batch = axes[old_batch] if old_batch < mat.ndim else len(shape)
     first_dense = axes[old_batch + old_sparse] if mat.n_dense else len(shape)
@@ -232,7 +235,8 @@ def bcoo_reshape(mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[in
         raise NotImplementedError("bcoo_reshape: reshape of arrays with broadcasted batch dimensions.")
     new_sizes = tuple(map(operator.index, new_sizes))
     if math.prod(new_sizes) != math.prod(mat.shape) or any(size < 0 for size in new_sizes):
-        raise ValueError(f"bcoo_reshape: an array of shape {mat.shape} cannot have new_sizes={new_sizes}: it has {math.prod(mat.shape)} elements")
+        raise ValueError(f"bcoo_reshape: an array of shape {mat.shape} cannot have new_sizes={new_sizes}: it has {math.prod(mat.shape)} "
+                         "elements")
     if dimensions is not None and tuple(dimensions) != tuple(range(mat.ndim)):
         mat = bcoo_transpose(mat, permutation=tuple(dimensions))
     batch, sparse, dense = split_shape(mat)
@@ -323,10 +327,10 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
     first = operands[0]
     for name, of in (("batch", "n_batch"), ("dense", "n_dense")):
         if any(getattr(x, of) != getattr(first, of) for x in operands):
-            raise ValueError(f"bcoo_concatenate requires inputs to have matching {name} dimensions: {of} is {[getattr(x, of) for x in operands]}. "
-                             "Use update_layout.")
-    if not 0 <= dimension < first.ndim or any(x.shape[:dimension] + x.shape[dimension + 1:] != first.shape[:dimension] + first.shape[dimension + 1:]
-                                              for x in operands):
+            raise ValueError(f"bcoo_concatenate requires inputs to have matching {name} dimensions: {of} is "
+                             f"{[getattr(x, of) for x in operands]}. Use update_layout.")
+    if not 0 <= dimension < first.ndim or any(
+            x.shape[:dimension] + x.shape[dimension + 1:] != first.shape[:dimension] + first.shape[dimension + 1:] for x in operands):
         raise ValueError(f"bcoo_concatenate: dimension={dimension} must be an axis, and shapes the same along the others; got "
                          f"{[x.shape for x in operands]}")
     if dimension >= first.n_batch + first.n_sparse:
@@ -358,5 +362,6 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
 def _with_padding(mat: BCOO, nse: int) -> tuple[Any, Any]:
     if mat.nse == nse:
         return mat._bufs
-    empty = type(mat)._empty(mat.shape, dtype=mat.dtype, index_dtype=mat.indices.dtype, n_batch=mat.n_batch, n_dense=mat.n_dense, nse=nse - mat.nse)
+    empty = type(mat)._empty(mat.shape, dtype=mat.dtype, index_dtype=mat.indices.dtype, n_batch=mat.n_batch, n_dense=mat.n_dense,
+                             nse=nse - mat.nse)
     return tuple(jnp.concatenate(pair, axis=mat.n_batch) for pair in zip(mat._bufs, empty._bufs))

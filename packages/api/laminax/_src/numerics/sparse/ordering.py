@@ -46,8 +46,8 @@ def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
         try:
             nse = int(_count_places(mat.indices, sparse_shape=sparse_shape))
         except ConcretizationTypeError:
-            raise ValueError("bcoo_sum_duplicates: nse must be specified when using the function within jit, vmap, and other transformations "
-                             "requiring abstract evaluation.") from None
+            raise ValueError("bcoo_sum_duplicates: nse must be specified when using the function within jit, vmap, and other "
+                             "transformations requiring abstract evaluation.") from None
     buffers = _summed(*mat._bufs, sparse_shape=sparse_shape, nse=operator.index(nse))
     return type(mat)(buffers, **SparseInfo(mat.shape, indices_sorted=True, unique_indices=True)._asdict())
 
@@ -73,7 +73,7 @@ def _summed(data: ArrayLike, indices: ArrayLike, *, sparse_shape: tuple[int, ...
 
 
 def bcoo_eliminate_zeros(mat: BCOO, nse: int | None = None) -> BCOO:
-    """The same array without entries whose values are zero, and with those at the same place made one; `nse` as in `bcoo_sum_duplicates`."""
+    """The same array without zero entries, and with entries at the same place summed to one; `nse` as in `bcoo_sum_duplicates`."""
     n_batch, n_dense = mat.n_batch, mat.n_dense
     nonzero = mat.data != 0
     if n_dense:

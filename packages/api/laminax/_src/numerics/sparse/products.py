@@ -33,8 +33,8 @@ def bcoo_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: N
     Args:
       lhs: an array or a BCOO array.
       rhs: an array or a BCOO array.
-      dimension_numbers: `((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))`. Axes of a sparse operand that are contracted are batch
-        or sparse axes, its batch axes here are among its batch axes.
+      dimension_numbers: `((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))`. Axes of a sparse operand that are
+        contracted are batch or sparse axes, its batch axes here are among its batch axes.
       precision: not used: products of entries are computed in the dtype of the operands.
       preferred_element_type: dtype of the sums and of the result; None for that of the operands.
       out_sharding: must be None.
@@ -141,8 +141,8 @@ def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers:
     out = _checked("bcoo_dot_general_sampled", A, B, numbers, None)
     n_indexed = indices.ndim - 2 + indices.shape[-1]
     if n_indexed > len(out.shape):
-        raise ValueError(f"bcoo_dot_general_sampled: indices of shape {indices.shape} have {n_indexed} batch and sparse axes, more than the "
-                         f"result's shape {out.shape}")
+        raise ValueError(f"bcoo_dot_general_sampled: indices of shape {indices.shape} have {n_indexed} batch and sparse axes, more than "
+                         f"the result's shape {out.shape}")
     return _sampled(A, B, indices, dimension_numbers=numbers, out_shape=out.shape)
 
 
@@ -157,7 +157,8 @@ def _sampled(lhs: ArrayLike, rhs: ArrayLike, indices: ArrayLike, *, dimension_nu
     at = places(indices, out_shape[:n_batch])
     n = len(lhs_batch)
 
-    def rows(x: ArrayLike, batch: tuple[int, ...], free: Sequence[int], contracting: tuple[int, ...], met: tuple[ArrayLike, ...]) -> Array:  # [*batch, nse, *contracting]
+    def rows(x: ArrayLike, batch: tuple[int, ...], free: Sequence[int], contracting: tuple[int, ...],
+             met: tuple[ArrayLike, ...]) -> Array:  # [*batch, nse, *contracting]
         x = x.transpose(*batch, *free, *contracting)
         return x.at[met].get(mode="fill", fill_value=0) if met else x.reshape((1,) * (n_batch + 1) + x.shape)
 
@@ -175,11 +176,11 @@ def _sparse_by_sparse(lhs: BCOO, rhs: BCOO, numbers: _Numbers, preferred: Any) -
     for mat, contracting, batch in ((lhs, lhs_contracting, lhs_batch), (rhs, rhs_contracting, rhs_batch)):
         _check_kinds(mat, contracting, batch)
         if any(axis < mat.n_batch for axis in contracting):
-            raise NotImplementedError("bcoo_dot_general: contracting over batch dimensions of two sparse operands. Use update_layout to make them "
-                                      "sparse.")
+            raise NotImplementedError("bcoo_dot_general: contracting over batch dimensions of two sparse operands. Use update_layout to "
+                                      "make them sparse.")
     if rhs.n_batch > len(rhs_batch) and lhs.n_sparse > len(lhs_contracting):
-        raise ValueError("bcoo_dot_general: cannot have unused batch dims on rhs with unused sparse dims on lhs. The result would have batch axes "
-                         "after sparse ones. Use update_layout on rhs.")
+        raise ValueError("bcoo_dot_general: cannot have unused batch dims on rhs with unused sparse dims on lhs. The result would have "
+                         "batch axes after sparse ones. Use update_layout on rhs.")
     n_out_batch = len(lhs_batch) + (lhs.n_batch - len(lhs_batch)) + (rhs.n_batch - len(rhs_batch))
     data, indices = _pairs(*lhs._bufs, *rhs._bufs, shape=lhs.shape, rhs_shape=rhs.shape, dimension_numbers=numbers,
                            out_sparse=out.shape[n_out_batch:], out_dtype=np.dtype(out.dtype))
@@ -246,20 +247,21 @@ def bcoo_conv_general_dilated(lhs: Any, rhs: Any, *, window_strides: Any, paddin
     numbers = convolution.conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
     plain = all(tuple(spec) == tuple(range(lhs.ndim)) for spec in numbers)
     if lhs.ndim != 3 or lhs.shape[:2] != (1, 1) or rhs.shape[:2] != (1, 1) or not plain:
-        raise NotImplementedError("bcoo_conv_general_dilated: only convolutions along one axis, of one batch and one feature, are supported; got "
-                                  f"shapes {lhs.shape} and {rhs.shape}")
+        raise NotImplementedError("bcoo_conv_general_dilated: only convolutions along one axis, of one batch and one feature, are "
+                                  f"supported; got shapes {lhs.shape} and {rhs.shape}")
     options = dict(window_strides=window_strides, lhs_dilation=lhs_dilation, rhs_dilation=rhs_dilation)
     for name, value in options.items():
         if value is not None and tuple(value) != (1,):
             raise NotImplementedError(f"bcoo_conv_general_dilated: {name} must be (1,), got {value}")
     if feature_group_count != 1 or batch_group_count != 1 or out_sharding is not None:
-        raise NotImplementedError("bcoo_conv_general_dilated: feature_group_count and batch_group_count must be 1, and out_sharding None; got "
-                                  f"{feature_group_count}, {batch_group_count}, {out_sharding!r}")
-    out = eval_shape(lambda a, b: convolution.conv_general_dilated(a, b, window_strides, padding, preferred_element_type=preferred_element_type),
+        raise NotImplementedError("bcoo_conv_general_dilated: feature_group_count and batch_group_count must be 1, and out_sharding None; "
+                                  f"got {feature_group_count}, {batch_group_count}, {out_sharding!r}")
+    out = eval_shape(lambda a, b: convolution.conv_general_dilated(a, b, window_strides, padding,
+                                                                   preferred_element_type=preferred_element_type),
                      ShapeDtypeStruct(lhs.shape, lhs.dtype), ShapeDtypeStruct(rhs.shape, rhs.dtype))
     ((before, _),) = convolution.padtype_to_pads(lhs.shape[2:], rhs.shape[2:], (1,), padding) if isinstance(padding, str) else padding
-    data, indices = _convolve(*_along_one_axis(lhs), *_along_one_axis(rhs), size=lhs.shape[2], rhs_size=rhs.shape[2], before=operator.index(before),
-                              out_size=out.shape[2], out_dtype=np.dtype(out.dtype))
+    data, indices = _convolve(*_along_one_axis(lhs), *_along_one_axis(rhs), size=lhs.shape[2], rhs_size=rhs.shape[2],
+                              before=operator.index(before), out_size=out.shape[2], out_dtype=np.dtype(out.dtype))
     return at_most_one_per_place(BCOO((data[None, None], indices[None, None]), shape=out.shape))
 
 

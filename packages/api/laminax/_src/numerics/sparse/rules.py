@@ -96,8 +96,9 @@ def _convert(x: BCOO, *, new_dtype: np.dtype, **params: Any) -> Any:
 @_rule(op.integer_pow_p)
 def _integer_pow(x: BCOO, *, y: Any) -> Any:
     if y <= 0:
-        raise NotImplementedError(f"sparse rule for integer_pow with non-positive exponent {y} is not implemented because it would result in dense "
-                                  "output. If this is your intent, use sparse.todense() to convert your argument to a dense array.")
+        raise NotImplementedError(f"sparse rule for integer_pow with non-positive exponent {y} is not implemented because it would result "
+                                  "in dense output. If this is your intent, use sparse.todense() to convert your argument to a dense "
+                                  "array.")
     return _of_elements(op.integer_pow_p, x, y=y)
 
 
@@ -118,9 +119,9 @@ def _add(x: Any, y: Any) -> BCOO | Array:
         x, y = y, x
     y = jnp.asarray(y)
     if np.broadcast_shapes(x.shape, y.shape) != y.shape:
-        raise NotImplementedError("Addition between a sparse array X and a dense array Y is not implemented when the output shape is larger than "
-                                  "Y.shape. This is to prevent silent densification of a large sparse array. If this is your intent, you can "
-                                  "explicitly cast the sparse array to a dense matrix.")
+        raise NotImplementedError("Addition between a sparse array X and a dense array Y is not implemented when the output shape is "
+                                  "larger than Y.shape. This is to prevent silent densification of a large sparse array. If this is your "
+                                  "intent, you can explicitly cast the sparse array to a dense matrix.")
     if x.shape != y.shape:
         x = layout.bcoo_broadcast_in_dim(x, shape=y.shape, broadcast_dimensions=range(y.ndim - x.ndim, y.ndim))
     if not x.n_batch and not x.n_sparse:
@@ -148,7 +149,8 @@ def _sum(x: BCOO, y: BCOO) -> BCOO:
 def _sub(x: BCOO, y: BCOO | Array) -> BCOO:
     _only_bcoo("sub", x, y)
     if not (is_sparse(x) and is_sparse(y)):
-        raise NotImplementedError("Subtraction between sparse and dense array. Add the negative of one of them, if the result may be dense.")
+        raise NotImplementedError("Subtraction between sparse and dense array. Add the negative of one of them, if the result may be "
+                                  "dense.")
     return _sum(x, with_data(y, -y.data))
 
 
@@ -167,8 +169,8 @@ def _mul(x: Any, y: Any) -> BCOO:
 @_rule(op.div_p)
 def _div(x: Any, y: Any) -> BCOO:
     if is_sparse(y):
-        raise NotImplementedError("Division by a sparse array is not implemented because it would result in dense output. If this is your intent, "
-                                  "use sparse.todense() to convert your arguments to a dense array.")
+        raise NotImplementedError("Division by a sparse array is not implemented because it would result in dense output. If this is your "
+                                  "intent, use sparse.todense() to convert your arguments to a dense array.")
     return _scaled("div", x, y, arithmetic.bcoo_divide_dense)
 
 
@@ -324,8 +326,9 @@ def _tangent_of_data(name: str, x: Any, dot: Any) -> Any:
     if dot is ZERO or not (is_sparse(x) or is_sparse(dot)):
         return dot
     if not (is_sparse(x) and is_sparse(dot) and x.indices is dot.indices):
-        raise NotImplementedError(f"sparse rule for custom_jvp_call: the derivative rule of {name} gives a tangent that is not stored at the places "
-                                  f"of the result: {dot!r} for {x!r}. Make them by the same operations, or use todense in the function.")
+        raise NotImplementedError(f"sparse rule for custom_jvp_call: the derivative rule of {name} gives a tangent that is not stored at "
+                                  f"the places of the result: {dot!r} for {x!r}. Make them by the same operations, or use todense in the "
+                                  "function.")
     return dot.data
 
 
@@ -365,13 +368,14 @@ def _scan(*operands: Any, jaxpr: ClosedJaxpr, length: int, reverse: bool, unroll
     consts, carry = operands[:num_consts], operands[num_consts:num_consts + num_carry]
     slices = operands[num_consts + num_carry:]
     if any(map(is_sparse, slices)):
-        raise NotImplementedError("sparse rule for scan is not implemented for sparse arrays that are scanned over. Scan over dense ones, or close "
-                                  "over the sparse array.")
+        raise NotImplementedError("sparse rule for scan is not implemented for sparse arrays that are scanned over. Scan over dense ones, "
+                                  "or close over the sparse array.")
 
     def step(c: Sequence[Any], x: Sequence[ArrayLike]) -> tuple[list[Any], list[Array]]:
         results = interpret(jaxpr, (*consts, *c, *x))
         if any(map(is_sparse, results[num_carry:])):
-            raise NotImplementedError("sparse rule for scan is not implemented for results that are stacked and sparse. Use todense in the body.")
+            raise NotImplementedError("sparse rule for scan is not implemented for results that are stacked and sparse. Use todense in the "
+                                      "body.")
         return _without_flags(results[:num_carry]), results[num_carry:]
 
     carry, stacked = loops.scan(step, _without_flags(carry), list(slices), length=length, reverse=reverse, unroll=unroll)

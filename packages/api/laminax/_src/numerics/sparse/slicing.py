@@ -42,11 +42,12 @@ def bcoo_slice(mat: BCOO, *, start_indices: Sequence[int], limit_indices: Sequen
     stride = (1,) * mat.ndim if strides is None else tuple(map(operator.index, strides))
     if not len(start) == len(limit) == len(stride) == mat.ndim or \
             any(not 0 <= a <= b <= size or s <= 0 for a, b, s, size in zip(start, limit, stride, mat.shape)):
-        raise ValueError(f"bcoo_slice: indices must be 0 <= start <= limit <= size with positive strides along each axis of {mat.shape}, got "
-                         f"start_indices={start}, limit_indices={limit}, {strides=}")
+        raise ValueError(f"bcoo_slice: indices must be 0 <= start <= limit <= size with positive strides along each axis of {mat.shape}, "
+                         f"got start_indices={start}, limit_indices={limit}, {strides=}")
     shape = tuple(-(-(b - a) // s) for a, b, s in zip(start, limit, stride))
 
-    def part(x: Array, axes: dict[int, int]) -> Array:  # a part along the axes {axis of x: axis of mat}; buffers that batches share have size 1
+    def part(x: Array, axes: dict[int, int]) -> Array:
+        # a part along the axes {axis of x: axis of mat}; buffers that batches share have size 1
         taken = {k: axis for k, axis in axes.items() if x.shape[k] == mat.shape[axis]}
         index = [slice(None)] * x.ndim
         for k, axis in taken.items():
@@ -70,8 +71,8 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
     sizes = tuple(map(operator.index, slice_sizes))
     start_indices = list(start_indices)
     if not len(start_indices) == len(sizes) == mat.ndim or any(not 0 <= s <= size for s, size in zip(sizes, mat.shape)):
-        raise ValueError(f"bcoo_dynamic_slice: there must be a start index and a size, at most the array's, for each axis of {mat.shape}; got "
-                         f"{len(start_indices)} start indices, slice_sizes={sizes}")
+        raise ValueError(f"bcoo_dynamic_slice: there must be a start index and a size, at most the array's, for each axis of {mat.shape}; "
+                         f"got {len(start_indices)} start indices, slice_sizes={sizes}")
     start = [_clamped(s, size, taken) for s, size, taken in zip(start_indices, mat.shape, sizes)]
 
     def part(x: Any, axes: dict[int, int]) -> Any:
@@ -130,9 +131,11 @@ def bcoo_gather(operand: BCOO, start_indices: Any, dimension_numbers: Any, slice
         raise NotImplementedError("bcoo_gather: mode 'fill' is not supported for sparse arrays. Use mode='clip' or 'promise_in_bounds'.")
     numbers = dimension_numbers
     if numbers.operand_batching_dims or numbers.start_indices_batching_dims:
-        raise NotImplementedError(f"bcoo_gather: batching dimensions are not supported for sparse arrays, got {numbers}. Use vmap of batch axes.")
+        raise NotImplementedError(f"bcoo_gather: batching dimensions are not supported for sparse arrays, got {numbers}. Use vmap of batch "
+                                  "axes.")
     start_indices, sizes = jnp.asarray(start_indices), tuple(map(operator.index, slice_sizes))
-    wanted = eval_shape(lambda x, i: indexing_ops.gather(x, i, numbers, sizes), _struct(operand), start_indices).shape  # checks the arguments
+    # eval_shape checks the arguments
+    wanted = eval_shape(lambda x, i: indexing_ops.gather(x, i, numbers, sizes), _struct(operand), start_indices).shape
     places = start_indices.shape[:-1]
     count = math.prod(places)
     starts = start_indices.reshape(count, start_indices.shape[-1])
@@ -166,6 +169,7 @@ def _struct(mat: BCOO) -> ShapeDtypeStruct:
 
 def split_rows(mat: BCOO) -> list[BCOO]:
     """The arrays along the first axis."""
-    return [bcoo_squeeze(bcoo_slice(mat, start_indices=(i,) + (0,) * (mat.ndim - 1), limit_indices=(i + 1, *mat.shape[1:])), dimensions=(0,))
+    return [bcoo_squeeze(bcoo_slice(mat, start_indices=(i,) + (0,) * (mat.ndim - 1), limit_indices=(i + 1, *mat.shape[1:])),
+                         dimensions=(0,))
             for i in range(mat.shape[0])]
 

@@ -47,12 +47,13 @@ def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reo
     """
     data, indices, indptr, b = map(jnp.asarray, (data, indices, indptr, b))
     if data.dtype != b.dtype or not jnp.issubdtype(b.dtype, jnp.inexact):
-        raise ValueError(f"spsolve: data types do not match: data and b must be of one floating or complex dtype, got {data.dtype} and {b.dtype}")
+        raise ValueError(f"spsolve: data types do not match: data and b must be of one floating or complex dtype, got {data.dtype} and "
+                         f"{b.dtype}")
     if not all(jnp.issubdtype(x.dtype, jnp.integer) for x in (indices, indptr)):
         raise ValueError(f"spsolve: indices and indptr must be integers, got {indices.dtype} and {indptr.dtype}")
     if b.ndim != 1 or indptr.shape != (b.size + 1,) or data.ndim != 1 or data.shape != indices.shape:
-        raise ValueError(f"spsolve: data and indices must have shape [nse], b [size] and indptr [size + 1], got {data.shape}, {indices.shape}, "
-                         f"{b.shape} and {indptr.shape}")
+        raise ValueError(f"spsolve: data and indices must have shape [nse], b [size] and indptr [size + 1], got {data.shape}, "
+                         f"{indices.shape}, {b.shape} and {indptr.shape}")
     if reorder not in _ORDERS:
         raise ValueError(f"spsolve: reorder must be one of {list(_ORDERS)}, got {reorder!r}")
 
@@ -65,7 +66,8 @@ def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reo
         def solve(_product: Callable, right: ArrayLike) -> Array:
             def on_host(*args: Array) -> Array:
                 return _solve_on_host(*args, is_transposed=is_transposed, order=_ORDERS[reorder])
-            return pure_callback(on_host, ShapeDtypeStruct(right.shape, right.dtype), fixed, indices, indptr, right, vmap_method="sequential")
+            return pure_callback(on_host, ShapeDtypeStruct(right.shape, right.dtype), fixed, indices, indptr, right,
+                                 vmap_method="sequential")
         return solve
 
     return custom_linear_solve(product, b, solver(False), solver(True))

@@ -44,8 +44,8 @@ def sparsify(f: Callable, use_tracer: bool = False) -> Callable:
       keep it sparse.
 
     Raises:
-      NotImplementedError: when it is called, for operations that have no rule for sparse operands, or whose result would be dense. `todense`
-        in the function makes a sparse array dense.
+      NotImplementedError: when it is called, for operations that have no rule for sparse operands, or whose result would be dense.
+        `todense` in the function makes a sparse array dense.
 
     Example:
       >>> sparsify(lambda x, v: (2 * x) @ v)(BCOO.fromdense(jnp.eye(3)), jnp.ones(3))
@@ -75,15 +75,15 @@ def sparsify(f: Callable, use_tracer: bool = False) -> Callable:
 
 
 class SparseTracer:
-    """What stands for a sparse array in JAX while a function is traced with use_tracer=True; here it is the tracer of an array, and there is none.
+    """The name of JAX's tracer of sparse arrays, which `sparsify` with use_tracer=True makes there; here it makes none.
 
     Raises:
       NotImplementedError: if one is made.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError("SparseTracer is not supported: `sparsify` stages a function and interprets its program, so that no value is one. "
-                                  "Do not make one.")
+        raise NotImplementedError("SparseTracer is not supported: `sparsify` stages a function and interprets its program, so that no "
+                                  "value is one. Do not make one.")
 
 
 def interpret(program: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
@@ -105,8 +105,8 @@ def _rule(primitive: Primitive) -> Callable:
     if rule is not None:
         return rule
     if primitive in dense_results:
-        raise NotImplementedError(f"sparse rule for {primitive} is not implemented because it would result in dense output. If this is your "
-                                  "intent, use sparse.todense() to convert your arguments to dense matrices.")
+        raise NotImplementedError(f"sparse rule for {primitive} is not implemented because it would result in dense output. If this is "
+                                  "your intent, use sparse.todense() to convert your arguments to dense matrices.")
     raise NotImplementedError(f"sparse rule for {primitive} is not implemented.")
 
 
