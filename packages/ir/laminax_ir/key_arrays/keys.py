@@ -46,7 +46,7 @@ def physical_aval(aval: ShapedArray) -> ShapedArray:
 def _aval_of_keys(words: Any, shape: tuple[int, ...], dtype: dtypes.KeyDType) -> ShapedArray:
     """The aval of keys: split over explicit mesh axes as their words are, and in the same memory."""
     aval = ShapedArray(shape, dtype)
-    if not in_use or (stored := getattr(words, "aval", None)) is None or stored._whole is None:
+    if not in_use or (stored := getattr(words, "aval", None)) is None or stored._plain is None:
         return aval
     split = stored._split
     if split is not None:

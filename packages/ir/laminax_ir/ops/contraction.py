@@ -505,15 +505,15 @@ def ragged_dot_general(lhs: Any, rhs: Any, group_sizes: Any, ragged_dot_dimensio
         _ragged_dot_general_shape(get_aval(lhs), get_aval(rhs), get_aval(group_sizes), **params)
         return dot_general(lhs, rhs, numbers.dot_dimension_numbers, precision, preferred_element_type, out_sharding=out_sharding)
     if out_sharding is not None:
-        ndim = _ragged_dot_general_shape(*map(_whole, (lhs, rhs, group_sizes)), **params).ndim
+        ndim = _ragged_dot_general_shape(*map(_plain, (lhs, rhs, group_sizes)), **params).ndim
         params["out_sharding"] = checked_out_sharding("ragged_dot_general", out_sharding, ndim)
     return ragged_dot_general_p.bind(lhs, rhs, group_sizes, **params)
 
 
-def _whole(x: Any) -> ShapedArray:
+def _plain(x: Any) -> ShapedArray:
     """The type, without what it says of explicit mesh axes."""
     aval = get_aval(x)
-    return aval if aval._whole is None else aval._whole
+    return aval if aval._plain is None else aval._plain
 
 
 def ragged_dot(lhs: Any, rhs: Any, group_sizes: Any, precision: PrecisionLike = None, preferred_element_type: Any = None,

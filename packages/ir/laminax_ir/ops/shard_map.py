@@ -53,8 +53,8 @@ def local_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any, manual_axes: S
                              f"{parts} devices, by which it is not divisible; mesh {dict(mesh.shape)}.\nPad axis {axis} to "
                              f"{-(-size // parts) * parts}, or split an axis whose size is a multiple of {parts}.")
         shape.append(size // parts)
-    if aval._split is not None and aval._whole is not None:
-        return split_aval(aval._whole.update(shape=tuple(shape)), _along_other_axes(aval._split, manual_axes))
+    if aval._split is not None and aval._plain is not None:
+        return split_aval(aval._plain.update(shape=tuple(shape)), _along_other_axes(aval._split, manual_axes))
     return aval.update(shape=tuple(shape))
 
 
@@ -73,12 +73,12 @@ def global_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any, manual_axes: 
     if in_use and mesh.explicit_axes:
         inner = [None] * aval.ndim if aval._split is None else aval._split.spec
         entries = [(*names_of(entry), *names_of(part)) for entry, part in zip((*spec, *[None] * (aval.ndim - len(spec))), inner)]
-        return split_aval(_whole(aval).update(shape=shape, named_shape=named), TypeSharding(mesh.abstract_mesh, PartitionSpec(*entries)))
+        return split_aval(_plain(aval).update(shape=shape, named_shape=named), TypeSharding(mesh.abstract_mesh, PartitionSpec(*entries)))
     return aval.update(shape=shape, named_shape=named)
 
 
-def _whole(aval: ShapedArray) -> ShapedArray:
-    return aval if aval._whole is None else aval._whole
+def _plain(aval: ShapedArray) -> ShapedArray:
+    return aval if aval._plain is None else aval._plain
 
 
 def unmentioned_axes(spec: PartitionSpec, manual_axes: Sequence[Hashable]) -> tuple:

@@ -221,7 +221,7 @@ def _rule_faults(jaxpr: Jaxpr, eqn: JaxprEqn) -> Iterable[str]:
 def _result_types(primitive: Primitive, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray],
                   params: dict[str, Any]) -> list[ShapedArray]:
     """What the rules say; of how values are split over explicit mesh axes nothing, which depends on where the program is traced."""
-    if in_use and any(aval._whole is not None for aval in (*in_avals, *out_avals)):
+    if in_use and any(aval._plain is not None for aval in (*in_avals, *out_avals)):
         with is_resolving(True):
             return typed_results(primitive, in_avals, params)
     result = primitive.shape_rule(*in_avals, **params)
@@ -229,7 +229,7 @@ def _result_types(primitive: Primitive, in_avals: Sequence[ShapedArray], out_ava
 
 
 def _without_sharding(aval: Any) -> ShapedArray:
-    return aval if aval._split is None else aval_in(aval._whole, aval.memory_space)
+    return aval if aval._split is None else aval_in(aval._plain, aval.memory_space)
 
 
 def _full_type(aval: ShapedArray, other: ShapedArray) -> str:

@@ -44,7 +44,7 @@ def typed_results(primitive: Primitive, avals: Sequence[ShapedArray], params: di
     for key in _OUT_SHARDING:
         if (value := params.get(key)) is not None:
             given, params = value, {**params, key: None}
-    result = primitive.shape_rule(*[aval if aval._whole is None else aval._whole for aval in avals], **params)
+    result = primitive.shape_rule(*[aval if aval._plain is None else aval._plain for aval in avals], **params)
     outs = list(result) if primitive.multiple_results else [result]
     has_sums = bool(sums_left_open.value) or given is not None and given.has_sums or any(
         aval._split is not None and aval._split.has_sums for aval in avals)
@@ -173,4 +173,4 @@ def is_explicit(program: ClosedJaxpr | Jaxpr) -> bool:
         return False
     jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
     atoms = (*jaxpr.constvars, *jaxpr.invars, *jaxpr.outvars, *(var for eqn in jaxpr.eqns for var in eqn.outvars))
-    return any(atom.aval._whole is not None for atom in atoms)
+    return any(atom.aval._plain is not None for atom in atoms)

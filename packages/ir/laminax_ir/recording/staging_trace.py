@@ -101,7 +101,7 @@ class StagingTrace(Trace):
 
     def _typed_input(self, aval: Any) -> Any:
         """The type of a parameter over explicit mesh axes: one that does not say how its values are split has whole ones."""
-        if aval._whole is not None:
+        if aval._plain is not None:
             self.is_explicit = True
         mesh = explicit_mesh() if self.is_explicit else None
         if mesh is not None and type(aval) is ShapedArray and aval._split is None:
@@ -229,7 +229,7 @@ class StagingTrace(Trace):
                 raise refuse_in_operation(value)
             var = Var(aval)
             entry = self.constants[id(value)] = (var, value, StagedTracer(self, aval, var, None))
-            if aval._whole is not None and not self.is_explicit:
+            if aval._plain is not None and not self.is_explicit:
                 self.is_explicit = True
                 raise _BecameExplicit
         return entry[2]

@@ -71,7 +71,7 @@ class ShapedArray:
     Instances are interned and immutable: equality is identity.
     """
 
-    __slots__ = ("shape", "dtype", "weak_type", "ndim", "size", "memory_space", "_named", "_split", "_whole", "__weakref__")
+    __slots__ = ("shape", "dtype", "weak_type", "ndim", "size", "memory_space", "_named", "_split", "_plain", "__weakref__")
 
     shape: tuple[int, ...]
     dtype: Any
@@ -81,7 +81,7 @@ class ShapedArray:
     memory_space: MemorySpace
     _named: tuple[tuple[Any, int], ...]  # the axes that it varies over, in the order of their names
     _split: TypeSharding | None  # the sharding, of which most arrays have none
-    _whole: ShapedArray | None  # with a sharding, or in other memory than the device's own, the aval without these
+    _plain: ShapedArray | None  # with a sharding, or in other memory than the device's own, the aval without these
 
     def __new__(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool = False, *, named_shape: Mapping[Any, int] | None = None,
                 sharding: Any = None, memory_space: MemorySpace = MemorySpace.Device) -> ShapedArray:
@@ -138,8 +138,8 @@ class ShapedArray:
 
     def update(self, **changes: Any) -> ShapedArray:
         """The aval that differs from this one in the given fields. With another number of axes it is not split, unless that is given."""
-        if self._whole is not None:
-            return _update_variant(self, self._whole, changes)
+        if self._plain is not None:
+            return _update_variant(self, self._plain, changes)
         if "sharding" in changes or "memory_space" in changes:
             sharding, space = changes.pop("sharding", None), changes.pop("memory_space", MemorySpace.Device)
             return aval_in(split_aval(self.update(**changes), sharding), space)
@@ -217,7 +217,7 @@ def _intern(cls: type[ShapedArray], shape: tuple[int, ...], dtype: Any, weak_typ
     put(aval, "memory_space", MemorySpace.Device)
     put(aval, "_named", named)
     put(aval, "_split", None)
-    put(aval, "_whole", None)
+    put(aval, "_plain", None)
     _interned[key] = weakref.ref(aval, lambda dead: _interned.pop(key, None) if _interned.get(key) is dead else None)
     return aval
 
@@ -247,7 +247,7 @@ _interned_variants: dict[tuple, weakref.ref] = {}
 
 def split_aval(aval: ShapedArray, sharding: Any) -> ShapedArray:
     """The aval with a sharding (anything with `mesh` and `spec`) over explicit mesh axes; without one for None or a mesh without these."""
-    whole = aval if aval._whole is None else aval._whole
+    whole = aval if aval._plain is None else aval._plain
     return _variant(whole, None if sharding is None else type_sharding(sharding, whole.shape), aval.memory_space)
 
 
@@ -257,7 +257,7 @@ def aval_in(aval: ShapedArray, space: MemorySpace) -> ShapedArray:
         return aval
     if not isinstance(space, MemorySpace):
         raise TypeError(f"ShapedArray: memory_space must be a MemorySpace, got {space!r} of type {type(space).__name__}")
-    return _variant(aval if aval._whole is None else aval._whole, aval._split, space)
+    return _variant(aval if aval._plain is None else aval._plain, aval._split, space)
 
 
 def placed_aval(aval: ShapedArray, sharding: Any) -> ShapedArray:
@@ -284,7 +284,7 @@ def _variant(whole: ShapedArray, split: TypeSharding | None, space: MemorySpace)
         put(aval, name, getattr(whole, name))
     put(aval, "memory_space", space)
     put(aval, "_split", split)
-    put(aval, "_whole", whole)
+    put(aval, "_plain", whole)
     _interned_variants[key] = weakref.ref(
         aval, lambda dead: _interned_variants.pop(key, None) if _interned_variants.get(key) is dead else None)
     return aval
@@ -314,7 +314,7 @@ def remove_axis(aval: ShapedArray, axis: int) -> ShapedArray:
     """The aval of one slice along an axis."""
     shape = aval.shape[:axis] + aval.shape[axis + 1:]
     if aval._split is None:
-        return aval.update(shape=shape) if aval._named or aval._whole is not None else ShapedArray(shape, aval.dtype, aval.weak_type)
+        return aval.update(shape=shape) if aval._named or aval._plain is not None else ShapedArray(shape, aval.dtype, aval.weak_type)
     entries = aval._split.spec.partitions
     return aval.update(shape=shape, sharding=aval._split.with_entries(entries[:axis] + entries[axis + 1:]))
 

@@ -17,7 +17,7 @@ class AbstractRef:
     inner_aval: ShapedArray
     _split = None  # over explicit mesh axes references are whole
     memory_space = None
-    _whole = None
+    _plain = None
 
     def __new__(cls, inner_aval: ShapedArray) -> AbstractRef:
         found = _interned.get(inner_aval)

@@ -112,7 +112,7 @@ def with_mapped_types(flat_fun: Any, specs: list[Any], out_axes: Any) -> Callabl
         if not any(type(x) in _types for x in results):
             return results
         wanted = broadcast_over(out_axes, flat_fun.out_tree, lambda x: x is None)
-        return [_whole(trace, x, spec) if type(x) in _types else x for x, spec in zip(results, wanted)]
+        return [_assembled(trace, x, spec) if type(x) in _types else x for x, spec in zip(results, wanted)]
     return fun
 
 
@@ -131,10 +131,10 @@ def _example(trace: Any, value: Any, spec: Any) -> Any:
     return known.to_elt(cont, index, value, spec)
 
 
-def _whole(trace: Any, example: Any, spec: Any) -> Any:
+def _assembled(trace: Any, example: Any, spec: Any) -> Any:
     def cont(axis_size: Any, x: Any, spec: Any) -> Any:
         if type(x) in _types:
-            return _whole(trace, x, spec)
+            return _assembled(trace, x, spec)
         value, batch_axis = trace.split(x)
         rank = get_aval(value).ndim + (batch_axis is None)
         with current_trace(trace.parent):

@@ -74,7 +74,7 @@ class CheckedAccumulation(Accumulation):
 
 def accumulation(avals: Iterable[ShapedArray | None], sums_shared: bool) -> Accumulation | None:
     """How cotangents of values of these types are brought together; None if they are added as they are."""
-    is_split = any(aval is not None and aval._whole is not None for aval in avals)
+    is_split = any(aval is not None and aval._plain is not None for aval in avals)
     if checked_axes():
         return CheckedAccumulation(is_split, sums_shared)
     return Accumulation() if is_split else None

@@ -135,7 +135,7 @@ def _with_zero_results(jaxpr: Jaxpr, present: Sequence[bool], wanted: Sequence[b
     """A jaxpr that returns the present ones of several tangents, made to return zeros for the others that are wanted."""
     found = iter(jaxpr.outvars)
     trace = StagingTrace("zeros")
-    trace.is_explicit = trace.is_explicit or any(aval._whole is not None for aval in avals)
+    trace.is_explicit = trace.is_explicit or any(aval._plain is not None for aval in avals)
     outvars = []
     with current_trace(trace):
         for has, want, aval in zip(present, wanted, avals):

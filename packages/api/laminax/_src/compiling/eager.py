@@ -86,10 +86,10 @@ def _run_on_host(primitive: Primitive, params: dict[str, Any], *operands: Any) -
     return [*map(as_array, result)] if primitive.multiple_results else as_array(result)
 
 
-def _run_equations(closed: ClosedJaxpr, is_again: bool, *operands: Any) -> list[Any]:
+def _run_equations(closed: ClosedJaxpr, is_recomputation: bool, *operands: Any) -> list[Any]:
     """The results of a checkpointed call, whose function may be made anew for each call: its operations are compiled, it is not."""
     check_no_tracers(operands)
-    if is_again and config.debug_key_reuse.value:  # what is computed again uses the same keys, on purpose
+    if is_recomputation and config.debug_key_reuse.value:  # what is computed again uses the same keys, on purpose
         with config.debug_key_reuse(False):
             return _run_equations(closed, False, *operands)
     with current_trace(eval_trace):
