@@ -151,10 +151,17 @@ def _one_hot(x: ArrayLike, *, num_classes: SymbolicDim | int, dtype: np.dtype, a
     if not -ndim <= axis < ndim:
         raise ValueError(f"one_hot: axis {axis} is out of range for a result with {ndim} axes")
     axis %= ndim
-    if dtypes.issubdtype(x.dtype, dtypes.integer) and num_classes - 1 > dtypes.iinfo(x.dtype).max:
+    if dtypes.issubdtype(x.dtype, dtypes.integer) and _may_exceed(num_classes, x.dtype):
         x = x.astype(np.int32)  # all the classes' numbers in the dtype would not differ
     classes = jnp.arange(num_classes, dtype=x.dtype).reshape([num_classes if i == axis else 1 for i in range(ndim)])
     return jnp.asarray(jnp.expand_dims(x, axis) == classes, dtype=dtype)
+
+
+def _may_exceed(num_classes: SymbolicDim | int, dtype: np.dtype) -> bool:
+    """Whether the last class may have a number that the dtype does not have."""
+    if isinstance(num_classes, int):
+        return num_classes - 1 > dtypes.iinfo(dtype).max
+    return dtype.itemsize < 4  # a size that is an expression
 
 
 __all__ = ["log_softmax", "logmeanexp", "one_hot", "softmax", "standardize"]
