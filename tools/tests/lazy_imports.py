@@ -31,7 +31,8 @@ LAZY: dict[tuple[str, str], str] = {
     ("laminax_lowering.lower", "laminax_lowering.writing.dynamic_shapes"): "for programs with symbolic sizes",
     ("laminax_runtime.base.errors", "laminax_runtime._jaxlib"): "loading jaxlib waits until something runs",
     ("laminax_runtime.base.options", "laminax_runtime.base.loggers"): "with the standard library's logging, which takes 5 ms",
-    ("laminax_runtime.compiling.compile", "laminax_runtime.compiling.compilation_cache"): "with hashlib and zlib, when something is compiled",
+    ("laminax_runtime.compiling.compile", "laminax_runtime.compiling.compilation_cache"):
+        "with hashlib and zlib, when something is compiled",
     ("laminax._src.compiling.eager", "laminax_ir.reference.evaluate"): _REFERENCE,
     ("laminax._src.compiling.executables", "laminax_lowering.lower"): _LOWERED,
     ("laminax._src.compiling.jit", "laminax._src.compiling.cache_misses"): "with the option explain_cache_misses only",

@@ -56,7 +56,8 @@ def local_imports(package: str) -> list[Import]:
 
 @pytest.mark.parametrize("package", FOLDERS)
 def test_an_import_inside_a_function_has_a_reason(package):
-    wrong = [f"{each.source}:{each.line} imports {each.target}" for each in local_imports(package) if (each.source, each.target) not in LAZY]
+    wrong = [f"{each.source}:{each.line} imports {each.target}" for each in local_imports(package)
+             if (each.source, each.target) not in LAZY]
     assert not wrong, "import at the top of the module, or name the reason in lazy_imports.py:\n" + "\n".join(sorted(set(wrong)))
 
 

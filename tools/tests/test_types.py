@@ -14,7 +14,8 @@ import pytest
 
 LAYER = os.environ.get("LAMINAX_LAYER", "")
 REPOSITORY = pathlib.Path(__file__).absolute().parents[2]
-FOLDERS = {"laminax_ir": "ir", "laminax_transforms": "transforms", "laminax_lowering": "lowering", "laminax_runtime": "runtime", "laminax": "api"}
+FOLDERS = {"laminax_ir": "ir", "laminax_transforms": "transforms", "laminax_lowering": "lowering", "laminax_runtime": "runtime",
+           "laminax": "api"}
 
 pytestmark = pytest.mark.skipif(not LAYER, reason="needs a Bazel target that holds one layer")
 

@@ -1,4 +1,4 @@
-"""The calling convention of a module: what the layer that writes it says, in words of its own, to the layer that compiles and runs it."""
+"""The calling convention of a module: a record that the layer which writes the module makes for the layer that compiles and runs it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from laminax_ir.types.avals import ShapedArray
 class CallingConvention:
     """How the function `main` of a StableHLO module is called.
 
-    All types are those of what stores a value: of key arrays their words.
+    All avals are those of the arrays that store the values: of key arrays, their words.
 
     in_avals: one per argument of the caller, the program's constants first.
     out_avals: one per result.
     kept: for each argument, whether `main` has a parameter for it; the others are unused.
     donated: for each argument, whether its buffer may be overwritten.
-    has_layouts: whether it says of some argument or result how its elements lie in memory; arrays may then have other layouts than the
+    has_layouts: whether some argument or result is given a memory layout; arrays may then have other layouts than the
       platform's default.
-    has_dynamic_shapes: whether some shapes are not known before sizes are given to `main`, or to what it calls.
+    has_dynamic_shapes: whether some shapes are not known before sizes are given to `main`, or to a function that it calls.
     host_callbacks: functions of Python that the program calls, by their index in the text.
     keepalives: objects that must live as long as the compiled program, such as those whose addresses it holds.
     """

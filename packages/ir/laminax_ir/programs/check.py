@@ -1,9 +1,9 @@
 """The type checker: whether a jaxpr is well formed.
 
-Every variable is bound once and before it is used, and every equation says of its results what the shape and
-effects rules of its primitive say. The check runs the rules again, so it catches a transformation that made an
-equation by hand and got a type wrong. With the option `check` (LAMINAX_CHECK=1) each program is checked as soon as
-it is traced. A primitive that calls jaxprs states with `check_rule` how its operands meet their parameters.
+Every variable is bound once and before it is used, and every equation has the result types and the effects that the rules of its primitive
+give. The check runs the rules again, so it catches a transformation that made an equation by hand and got a type wrong. With the option
+`check` (LAMINAX_CHECK=1) each program is checked as soon as it is traced. A primitive that calls jaxprs states with `check_rule` how its
+operands meet their parameters.
 """
 
 from __future__ import annotations
@@ -188,14 +188,14 @@ def _constant_faults(closed: ClosedJaxpr) -> Iterable[str]:
 
 
 def _parameter_faults(eqn: JaxprEqn) -> Iterable[str]:
-    """What the primitive's own check says, if it has one."""
+    """The faults that the primitive's own check rule finds, if it has one."""
     rule = check_rules.find(eqn.primitive)
     if rule is not None:
         yield from rule([atom.aval for atom in eqn.invars], [var.aval for var in eqn.outvars], **eqn.params)
 
 
 def _rule_faults(jaxpr: Jaxpr, eqn: JaxprEqn) -> Iterable[str]:
-    """What the rules of the primitive say about the equation, each rule asked only when those before it are content."""
+    """How the equation differs from the result types and effects that the rules of its primitive give."""
     primitive, in_avals = eqn.primitive, [atom.aval for atom in eqn.invars]
     out_avals = [var.aval for var in eqn.outvars]
     if not primitive.has_shape_rule:
@@ -220,7 +220,7 @@ def _rule_faults(jaxpr: Jaxpr, eqn: JaxprEqn) -> Iterable[str]:
 
 def _result_types(primitive: Primitive, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray],
                   params: dict[str, Any]) -> list[ShapedArray]:
-    """What the rules say; of how values are split over explicit mesh axes nothing, which depends on where the program is traced."""
+    """The types from the rules; shardings over explicit mesh axes do not count, since they depend on where the program is traced."""
     if in_use and any(aval._plain is not None for aval in (*in_avals, *out_avals)):
         with is_resolving(True):
             return typed_results(primitive, in_avals, params)
@@ -233,7 +233,7 @@ def _without_sharding(aval: Any) -> ShapedArray:
 
 
 def _full_type(aval: ShapedArray, other: ShapedArray) -> str:
-    """As printed in programs; with what that leaves out when it would not tell the two apart."""
+    """The type as programs print it; in full where the printed forms of the two types are the same."""
     return aval.str_short() if aval.str_short() != other.str_short() else str(aval)
 
 

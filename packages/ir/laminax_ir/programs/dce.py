@@ -93,7 +93,7 @@ def dce_closed_jaxpr(closed: ClosedJaxpr, used_outputs: Sequence[bool], instanti
 
 def _dce_closed(closed: ClosedJaxpr, used_outputs: Sequence[bool],
                 instantiate: bool | Sequence[bool]) -> tuple[ClosedJaxpr | None, list[bool]]:
-    """None stands for the program itself, which would otherwise be part of a cycle."""
+    """The program and its used parameters; None instead of `closed` itself, which would make a cycle with its own answer."""
     jaxpr, used_inputs = dce_jaxpr(closed.jaxpr, used_outputs, instantiate)
     live: set[Any] = {atom for eqn in jaxpr.eqns for atom in eqn.invars if type(atom) is not Literal}
     live.update(atom for atom in jaxpr.outvars if type(atom) is not Literal)

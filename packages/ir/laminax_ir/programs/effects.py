@@ -50,7 +50,7 @@ def has_ordered(effects: Iterable) -> bool:
 
 
 class RefEffect(Effect):
-    """What a program does to references that it does not own; on its own: takes one, and leaves it alone."""
+    """An effect on references that the program does not own; this class itself means that one is taken and left alone."""
 
 
 class ReadEffect(RefEffect):
@@ -93,6 +93,6 @@ call_context: CallContext = _numpy_copies
 
 
 def set_call_context(context: CallContext) -> None:
-    """Sets what callbacks run in: a context manager that makes their arguments of the arrays that a running program lends."""
+    """Sets the context in which callbacks run: a context manager that makes their arguments of the arrays that a running program lends."""
     global call_context
     call_context = context

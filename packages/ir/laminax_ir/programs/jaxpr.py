@@ -17,7 +17,7 @@ no_effects: frozenset = frozenset()
 
 
 class ProgramPrinter(Protocol):
-    """What writes programs as text. Printers know programs, which are told of one by `set_printer`."""
+    """An object that writes programs as text. The printer imports this module; `set_printer` registers it."""
 
     def format_jaxpr(self, jaxpr: Jaxpr, **options: bool) -> str:
         """A program as text."""
@@ -167,8 +167,8 @@ _MOST_DERIVED = 256  # questions may name other programs, and sizes
 class ClosedJaxpr:
     """A jaxpr with the values of its constvars. Hashed by identity: a cache key.
 
-    `derived` is what transformations have made of it, by the question asked. It belongs to the program, which it may refer to:
-    a table elsewhere that holds programs weakly would never let go of one that an answer of its own refers to.
+    `derived` has the answers of transformations about the program, by question. They are kept here since an answer may refer to the
+    program: a table elsewhere with weak references to programs would never let go of such a program.
     """
 
     __slots__ = ("jaxpr", "consts", "without_consts", "derived", "__weakref__")
@@ -188,7 +188,7 @@ class ClosedJaxpr:
     literals = property(lambda self: self.consts)
 
     def remember(self, question: tuple, answer: Any) -> Any:
-        """Adds to what is derived of the program, of which the last few hundred answers are kept; returns the answer."""
+        """Adds an answer to `derived`, which is emptied first once it has a few hundred; returns the answer."""
         if len(self.derived) >= _MOST_DERIVED:
             self.derived.clear()
         self.derived[question] = answer

@@ -1,8 +1,8 @@
 """Primitives and the tables of their rules.
 
-A primitive is a name with a shape rule. What else is known of it (its NumPy meaning, how it is
-differentiated, batched, lowered) lives in a `RuleTable` of the layer concerned, in a module named like the
-one that defines the primitive; the table imports that module when the first of its primitives is looked up.
+A primitive is a name with a shape rule. All other knowledge of it (its NumPy meaning, how it is differentiated, batched, lowered) lives in
+a `RuleTable` of the layer concerned, in a module named like the one that defines the primitive; the table imports that module when the
+first of its primitives is looked up.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from laminax_ir.types.avals import ShapedArray
 
 
 class Trait(enum.Enum):
-    """What interpreters ask of an operation beyond its rules; never what it is called."""
+    """The properties of operations that interpreters ask for beyond rules, instead of comparing the operations' names."""
 
     FOLLOWS_FIRST_OPERAND = "the result lies in the memory of the first operand, wherever the others lie"
     HAS_OWN_MEMORIES = "the types of the results say themselves in which memory they are, whatever the operands say"
@@ -79,7 +79,7 @@ class Primitive:
         return rule
 
     def def_effectful_abstract_eval(self, rule: Callable) -> Callable:
-        """Sets shape and effects rule in one: `rule(*avals, **params)` gives what the shape rule gives, and a set of effects."""
+        """Sets shape and effects rule in one: `rule(*avals, **params)` gives the result of the shape rule, and a set of effects."""
         self.shape_rule = lambda *avals, **params: self._checked_result(rule(*avals, **params)[0])
         self.effects_rule = lambda *avals, **params: frozenset(rule(*avals, **params)[1])
         return rule
@@ -90,7 +90,7 @@ class Primitive:
         return type(self.shape_rule) is not _NoShapeRule
 
     def _checked_result(self, result: Any) -> ShapedArray:
-        """What a shape rule returned, which must be as many avals as the operation has results."""
+        """The result of a shape rule, checked: one aval, or a list or tuple of them if the primitive has multiple results."""
         if isinstance(result, (tuple, list)) is not self.multiple_results:
             raise ValueError(f"{self.name}.abstract_eval() method should return a tuple or list if, and only if, "
                              f"{self.name}.multiple_results is True. It is {self.multiple_results}, and the result was {result!r}.")
@@ -101,7 +101,7 @@ class Primitive:
         return state.trace.process(self, operands, params)
 
     def get_bind_params(self, params: dict) -> dict:
-        """The parameters that `bind` takes, of those of an equation: the same ones. Interpreters of programs ask for them."""
+        """The parameters for `bind`, made of those of an equation: the same ones. Interpreters of programs call this."""
         return params
 
     def __repr__(self) -> str:
@@ -141,7 +141,7 @@ class RuleTable(dict):
       kind: what the rules are, for messages: "batching".
       package: where the rule modules are, "laminax_transforms.rules".
       hint: what a user can do when there is none.
-      title: what the message that there is none calls such a rule, "Batching rule" from "batching" if left out.
+      title: the name of such a rule in the message that there is none, "Batching rule" from "batching" if left out.
     """
 
     def __init__(self, kind: str, package: str, hint: str = "", title: str | None = None) -> None:

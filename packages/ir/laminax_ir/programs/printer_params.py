@@ -1,5 +1,5 @@
-"""What the printed equations of an operation show: which parameters they leave out, which are worded in a way of their own, and
-rules for equations that look otherwise altogether.
+"""How the equations of an operation print: which parameters they leave out, which have a form of their own, and rules for equations that
+have another form altogether.
 
 The module that defines an operation says so here; the printer, which is loaded when something is printed, looks it up.
 """

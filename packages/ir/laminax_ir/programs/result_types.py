@@ -1,7 +1,7 @@
-"""What types the results of operations have, where types say how values are split over explicit mesh axes, or in which memory they are.
+"""The types of the results of operations, where types have shardings over explicit mesh axes or memory spaces.
 
-Each operation has a rule (`laminax_ir.sharding_rules`) that says of its results how they are split. Shape rules know nothing of it:
-they are asked about types without shardings.
+Each operation has a rule (`laminax_ir.sharding_rules`) for the shardings of its results. Shape rules know nothing of shardings: they get
+types without them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def typed_results(primitive: Primitive, avals: Sequence[ShapedArray], params: di
     """The types of the results of an operation, with their shardings and the memory that they are in.
 
     Raises:
-      ShardingTypeError: if those of the operands do not fit, or leave open how the result is split.
+      ShardingTypeError: if the shardings of the operands do not fit, or leave open how the result is split.
       ValueError: if the operands are in several kinds of memory.
       NotImplementedError: if the operation has no rule.
     """
@@ -113,7 +113,7 @@ def _result_sums(primitive: Primitive, outs: Sequence[ShapedArray], avals: Seque
 
 
 def has_sums(aval: ShapedArray) -> bool:
-    """Whether a type says of some mesh axes that a sum over them has not been made, or that one shall not be made of the cotangent."""
+    """Whether a type has unreduced mesh axes (their sum is not made), or reduced ones (their sum is not made in the cotangent)."""
     return aval._split is not None and aval._split.has_sums
 
 
@@ -168,7 +168,7 @@ def _without_repetition(entries: Sequence[Any]) -> tuple:
 
 
 def is_explicit(program: ClosedJaxpr | Jaxpr) -> bool:
-    """Whether types in a program say how values are split, or that they are in other memory than the devices' own."""
+    """Whether types in a program have shardings, or a memory space other than the devices' own."""
     if not in_use:
         return False
     jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program

@@ -1,12 +1,12 @@
 """Discharge: programs with references as programs of arrays.
 
-In the pure program each reference of the caller is a parameter, the array in it, and if it is written to also a further
-result. The program is recorded once more for that, with references that hold values of the program: reading gives the
-value, writing replaces it. Calls, loops and branches get pure programs too: what a loop writes it carries.
+In the pure program each reference of the caller becomes a parameter for the array in it and, if it is written to, a further result. The
+program is recorded once more for that, with references that hold values of the program: reading gives the value, writing replaces it.
+Calls, loops and branches get pure programs too; a loop carries the arrays that it writes to.
 
-`bind_with_refs` binds an operation that has references among its operands. Where programs are recorded it is recorded
-as it is; under every other trace the arrays are read, the pure operation is bound and what it wrote is written back, so
-that transformations, lowering and evaluation meet pure operations only.
+`bind_with_refs` binds an operation that has references among its operands. While a program is recorded, the operation is recorded as it is;
+under every other trace the arrays are read, the pure operation is bound and the new arrays are written back, so that transformations,
+lowering and evaluation meet pure operations only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class DischargingTrace(StagingTrace):
-    """Records a program without references: those that live in it hold values of the program."""
+    """Records a program without references: a reference that is made in it holds a value of the program."""
 
     __slots__ = ()
 
@@ -44,7 +44,7 @@ class DischargingTrace(StagingTrace):
 
 
 class PureProgram(NamedTuple):
-    """What a program is without references.
+    """A program with references in the form without them.
 
     Args:
       closed: takes arrays in the places of references; returns what the program returns, then the last value of each
@@ -61,13 +61,13 @@ class PureProgram(NamedTuple):
         return outvars[:len(outvars) - sum(self.written)]
 
     def last_values(self) -> list[Any]:
-        """For each parameter the variable of its value at the end: its own, if it is not written to."""
+        """For each parameter the variable of its last value: the parameter's own variable, if it is not written to."""
         finals = iter(self.closed.jaxpr.outvars[len(self.results):])
         return [next(finals) if is_written else v for v, is_written in zip(self.closed.jaxpr.invars, self.written)]
 
 
 def discharged(closed: ClosedJaxpr) -> PureProgram:
-    """The pure program of one whose constants are no references; remembered for as long as `closed` lives."""
+    """The pure program of a program whose constants are no references; remembered for as long as `closed` lives."""
     found = closed.derived.get(("pure",))
     return closed.remember(("pure",), _discharge(closed)) if found is None else found
 
@@ -91,7 +91,7 @@ def inner_aval(aval: ShapedArray | AbstractRef) -> ShapedArray:
 
 
 def without_refs(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The pure program of one that has no references but its own.
+    """The pure program of a program that has no references but those that it makes.
 
     Raises:
       NotImplementedError: if it takes or closes over one.
@@ -129,7 +129,8 @@ def pure_program(closed: ClosedJaxpr, args: Sequence[Any]) -> tuple[ClosedJaxpr,
       args: its arguments, some of them references.
 
     Returns:
-      The pure program, its arguments, and a function that writes what it returned for references, and gives the other results.
+      The pure program, its arguments, and a function that takes its results, writes the references' last values, and returns the other
+      results.
     """
     program, closed_over = with_refs_as_parameters(closed)
     pure = discharged(program)
@@ -173,7 +174,7 @@ def bind_with_refs(primitive: Primitive, operands: Sequence[Any], params: dict[s
     """Binds an operation on references, or one that runs programs which have some.
 
     Raises:
-      NotImplementedError: for an operation that runs programs, but not those with references of others.
+      NotImplementedError: if the operation runs programs, and none may use references that it does not own.
     """
     trace = state.trace
     rule = discharge_rules.find(primitive)
@@ -216,7 +217,7 @@ def _addupdate(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
 
 
 def variant(closed: ClosedJaxpr, key: Any, invars: Callable[[], list[Var]], outvars: Callable[[], list[Any]]) -> ClosedJaxpr:
-    """A pure program with other parameters and results; the same one for the same key, since transformations remember it."""
+    """A pure program with other parameters and results; for one key it is one object, since transformations keep answers about it."""
     question = ("variant", key)
     found = closed.derived.get(question)
     return (closed.remember(question, closed.replace(jaxpr=closed.jaxpr.replace(invars=invars(), outvars=outvars())))

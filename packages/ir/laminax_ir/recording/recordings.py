@@ -1,8 +1,8 @@
 """Recordings: the equations of a composite function, written into a program again without calling the function.
 
-A function such as `softmax` records the same few equations each time that it is called with operands of the same types. The
-first such call is an ordinary one; what it appended to the program is kept, with numbers in place of variables, and later
-calls copy it: a microsecond per equation, where calling the function takes five to ten. Between the function and the program
+A function such as `softmax` records the same few equations each time that it is called with operands of the same types. The first such call
+is an ordinary one; the equations that it appended to the program are kept, with numbers in place of variables, and later calls copy them: a
+microsecond per equation, where calling the function takes five to ten. Between the function and the program
 there may be transformations: a recording of mapped operands has the equations of the whole batch.
 """
 
@@ -34,7 +34,7 @@ _LARGEST_CONSTANT = 1 << 20  # bytes; a larger one would be kept alive for long
 
 
 class Mapping(Protocol):
-    """A transformation that equations can be copied through, and on which it depends what they are: a trace with a `recording_key`."""
+    """A transformation that equations can be copied through: a trace with a `recording_key`, on which the equations depend."""
 
     recording_key: Any
 
@@ -55,7 +55,7 @@ class Step(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """What a call did: the list of atoms begins with the operands, the constants and the literals."""
+    """The equations of a call. Their list of atoms begins with the operands, the constants and the literals."""
     constants: tuple[tuple[Any, Any], ...]  # value and aval
     literals: tuple[Literal, ...]
     steps: tuple[Step, ...]
@@ -68,7 +68,7 @@ class RecordedFunction:
     """A function of arrays as it is called in a trace.
 
     Args:
-      fun: depends on nothing but its arguments and the options that affect tracing.
+      fun: a function that depends only on its arguments and the options that affect tracing.
     """
 
     __slots__ = ("fun", "recordings", "__weakref__")
@@ -165,7 +165,7 @@ _BY_VALUE = frozenset((bool, int, str))
 
 
 def _describe(values: Iterable[Any], program: StagingTrace, levels: Sequence[Mapping], operands: list, key: list) -> bool:
-    """Appends what tells the values apart, and those that are tracers to the operands; False if one cannot be told."""
+    """Appends to `key` what tells the values apart, and to `operands` the tracers among them; False if a value cannot be part of a key."""
     for x in values:
         kind = type(x)
         if kind is StagedTracer:
@@ -208,7 +208,7 @@ def _describe_named(kwargs: dict[str, Any], program: StagingTrace, levels: Seque
 
 def _recording(program: StagingTrace, levels: Sequence[Mapping], eqns: Sequence[JaxprEqn], operands: Sequence[StagedTracer],
                result: ArrayLike) -> Recording | None:
-    """What the equations did; None if it cannot be done again, such as an effect, or a value of an outer trace."""
+    """The recording of the equations; None if they cannot be copied, such as those with an effect, or a value of an outer trace."""
     if any(eqn.effects for eqn in eqns):
         return None
     results, out_tree = flatten(result)

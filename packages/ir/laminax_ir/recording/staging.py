@@ -21,9 +21,8 @@ def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], na
       in_avals: the avals of the arguments.
       name: the function's name, for messages.
       argument_names: what messages call the arguments, or a function from an index to that.
-      keeps_refs: whether the caller knows of references: without it, the program has none, the function's own being values
-        of the program.
-      trace_type: what records.
+      keeps_refs: whether the program may have references; if not, the function's own references become values of the program.
+      trace_type: the class of the trace that records.
 
     Returns:
       The closed jaxpr. Its constants may be tracers of the enclosing trace.
@@ -40,4 +39,4 @@ def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], na
     return without_refs(closed)
 
 
-compose()  # who traces functions expects tracers to have their arithmetic
+compose()  # a caller that traces functions expects tracers to have their arithmetic

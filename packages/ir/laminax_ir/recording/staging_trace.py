@@ -72,8 +72,8 @@ class StagedTracer(Tracer):
 class StagingTrace(Trace):
     """Records operations. Arguments are those of `Trace`.
 
-    Once `is_explicit` is set, types say how values are split over explicit mesh axes, and in which memory they are: where the mesh has
-    such axes when the recording begins, or a value has such a type.
+    Once `is_explicit` is set, types have shardings over explicit mesh axes, and memory spaces. It is set if the mesh has such axes when the
+    recording begins, or as soon as a value has such a type.
     """
 
     __slots__ = ("eqns", "invars", "constants", "parent", "has_outer_refs", "is_explicit")
@@ -100,7 +100,7 @@ class StagingTrace(Trace):
         return StagedTracer(self, aval, var, None)
 
     def _typed_input(self, aval: Any) -> Any:
-        """The type of a parameter over explicit mesh axes: one that does not say how its values are split has whole ones."""
+        """The type of a parameter where the mesh has explicit axes: without a sharding of its own, it is whole on each device."""
         if aval._plain is not None:
             self.is_explicit = True
         mesh = explicit_mesh() if self.is_explicit else None
@@ -171,7 +171,7 @@ class StagingTrace(Trace):
         return self.results_of(eqn)
 
     def _process_explicitly(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
-        """The same where types say how values are split, or where they are."""
+        """`process` where types have shardings or memory spaces."""
         atoms = [x.variable if type(x) is StagedTracer and x._trace is self else self.lift(x) for x in operands]
         avals = [atom.aval for atom in atoms]
         rule = primitive.effects_rule
@@ -203,7 +203,7 @@ class StagingTrace(Trace):
             return self._lifted(value)
 
     def _lifted(self, value: Any) -> Literal | Var:
-        """`lift`, which stops once when this trace begins to keep track of where values are."""
+        """`lift`; it is left with `_BecameExplicit`, once, when this trace begins to record shardings and memories."""
         if type(value) in _python_scalars:
             return Literal(value, get_aval(value))
         if isinstance(value, Tracer):
@@ -248,7 +248,7 @@ class StagingTrace(Trace):
 
 
 class _BecameExplicit(Exception):
-    """A trace has met a value whose type says where it is; it records these types from now on."""
+    """A trace has met a value whose type has a sharding or a memory space; it records such types from now on."""
 
 
 def record_explicitly() -> None:
@@ -279,7 +279,7 @@ def record_program(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedA
       in_avals: the avals of the arguments.
       name: the function's name, for messages.
       argument_names: what messages call the arguments, or a function from an index to that.
-      trace_type: what records.
+      trace_type: the class of the trace that records.
 
     Raises:
       LeakedTracerError: if the function uses a tracer of a finished trace, or, with the option

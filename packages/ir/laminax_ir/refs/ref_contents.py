@@ -1,4 +1,4 @@
-"""The arrays in references: what may be written to one, and the operations by which parts of them are read and written."""
+"""The arrays in references: which values may be written, and the operations that read and write parts of the arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ArrayOperations(Protocol):
-    """What references do to arrays. Operations stand above references, which are told of them by `set_array_operations`."""
+    """The operations on arrays that references use. Their module imports this one; `set_array_operations` registers them."""
 
     def copied(self, x: Any) -> Any:
         """The array, in memory of its own."""
@@ -54,7 +54,7 @@ def set_array_operations(load: Callable[[], ArrayOperations]) -> None:
 
 
 def checked_value(name: str, aval: ShapedArray, nested: tuple[Place, ...], value: Any) -> Any:
-    """What is to be written, as a value of the reference's dtype.
+    """The value to write, checked, in the dtype of the reference.
 
     Args:
       name: the function, for messages.
@@ -84,7 +84,7 @@ def checked_value(name: str, aval: ShapedArray, nested: tuple[Place, ...], value
 
 
 def typed_as(aval: ShapedArray, value: Any) -> Any:
-    """A value of a reference's dtype as what it holds: an array, weakly typed if those in the reference are."""
+    """A value of a reference's dtype as an array to put into the reference: weakly typed if the reference's type is."""
     if dtypes.is_extended(aval.dtype) or (get_aval(value).weak_type == aval.weak_type
                                           and (state.trace is not eval_trace or hasattr(value, "aval"))):
         return value

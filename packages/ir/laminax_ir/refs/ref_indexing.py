@@ -3,7 +3,7 @@
 A place says for each axis of an array which part is meant: an int, a slice with a positive step, or an array of
 integers that is a value of the program. It knows the shape of the part. Ints and slices that are out of bounds raise;
 computed ones are clamped, and where arrays name places out of bounds, reading takes the nearest element and writing
-leaves them out. Arrays lie in the result as in NumPy.
+leaves them out. The axes of index arrays are placed in the result as NumPy places them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def places(name: str, array: Any, index: Any) -> tuple[Place, ...]:
 
     Args:
       name: the function, for messages.
-      array: what has the shape that is indexed.
+      array: the array or reference that is indexed.
       index: what stands in the brackets; None for all.
 
     Raises:
@@ -136,7 +136,7 @@ def _span(name: str, item: slice, size: int, axis: int) -> Span:
 
 
 def _part_shape(items: Sequence[Any], array_shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The shape of a part: what the indices have in common is in the place of the first, or in front if slices are between them."""
+    """The shape of a part: the index arrays' common shape is in the place of the first of them, or in front if slices are between them."""
     common = np.broadcast_shapes(*array_shapes)
     if not common:
         return tuple(item.size for item in items if type(item) is Span)
@@ -158,7 +158,7 @@ def width(item: Any) -> int:
 
 
 def without_arrays(nested: tuple[Place, ...]) -> tuple[Place, ...]:
-    """The same places without the values of computed indices: what of them does not depend on values."""
+    """The same places without the values of computed indices: the part of an index that is known without values."""
     return tuple([place._replace(arrays=(None,) * len(place.arrays)) for place in nested])
 
 

@@ -1,9 +1,9 @@
 """The primitives of references: reading, writing, adding to them, making and freezing them.
 
-As equations they stand in programs that were recorded and not yet used. `discharge` replaces them by operations on the
-arrays in the references before a program is transformed, lowered or evaluated, so they have no rules for that. Their
-operands are the reference, the value that is written, and the indices that are values of the program; `places` has the rest
-of the index (see `ref_indexing`).
+Their equations stand in programs that were recorded and not yet used. `discharge` replaces them by operations on the arrays in the
+references before a program is transformed, lowered or evaluated, so the primitives have no rules for that. Their operands are the
+reference, the value that is written, and the indices that are values of the program; `places` has the rest of the index (see
+`ref_indexing`).
 """
 
 from __future__ import annotations

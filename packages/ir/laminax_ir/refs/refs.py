@@ -62,7 +62,7 @@ class Ref:
         raise NotImplementedError
 
     def origin(self) -> str:
-        """Where it comes from, as the end of a sentence that begins with `it was`; empty where unknown."""
+        """Where the reference comes from, as the end of a sentence that begins with `it was`; empty where unknown."""
         return ""
 
     def __getitem__(self, index: Any) -> Array:
@@ -77,7 +77,7 @@ class Ref:
 
     @property
     def at(self) -> _At:
-        """`ref.at[index]` is a view: its own indices are those of that part of the array, and reach the reference."""
+        """`ref.at[index]` is a view of a part of the array: its indices count within the part; reads and writes reach the reference."""
         return _At(self, ())
 
     def __len__(self) -> int:
@@ -103,7 +103,7 @@ class Ref:
         return new_ref(self[...])
 
     def _array(self, attribute: str) -> Any:
-        """The array that is in it, for what only arrays that have data can tell."""
+        """The array in the reference, for attributes that only arrays with data have."""
         if self._trace is not eval_trace:
             raise AttributeError(f"a traced reference, {self.aval}, has no attribute {attribute!r}: "
                                  "ask the reference outside of the function")
@@ -133,7 +133,7 @@ register_reference_type(Ref)
 
 
 class ValueRef(Ref):
-    """A reference whose value is held by it."""
+    """A reference that holds its value."""
 
     __slots__ = ("value", "is_own")
 
@@ -161,7 +161,7 @@ class ValueRef(Ref):
 
 
 def take(ref: ValueRef) -> Any:
-    """The value of a reference outside of traces for whom may destroy it: a copy, unless nobody else has it."""
+    """The value of a reference outside of traces, for a caller that may destroy it: a copy, unless the reference alone has the value."""
     return ref.load() if ref.is_own else array_operations().copied(ref.load())
 
 
@@ -323,7 +323,7 @@ def _write(adds: bool, ref: Ref, places: tuple[Place, ...], value: ArrayLike, re
         return trace.record_ref("addupdate" if adds else "swap", ref, places, value)
     if ref._trace is trace:
         old = ref.load()
-        part = array_operations().part(old, places) if returns_old else None  # of what is replaced: the reference has it no more
+        part = array_operations().part(old, places) if returns_old else None  # the part that is replaced, read before the write
         ref.store(array_operations().with_part(old, places, typed_as(ref.aval.inner_aval, value), adds))
         return part
     outer = _outer(trace, ref)
@@ -336,25 +336,25 @@ def _write(adds: bool, ref: Ref, places: tuple[Place, ...], value: ArrayLike, re
 
 
 def values_in(operands: Sequence[Any]) -> list[Any]:
-    """The operands with the arrays in them in the places of references."""
+    """The operands, each reference among them replaced by the array in it."""
     return [read(x) if isinstance(x, Ref) else x for x in operands]
 
 
 def write_back(operands: Sequence[Any], written: Sequence[bool], values: Sequence[Any]) -> None:
-    """Writes to those operands, references, for which `written` says so: one value for each of them."""
+    """Writes one value to each of the operands, references, that are marked in `written`."""
     for ref, value in zip([x for x, is_written in zip(operands, written) if is_written], values):
         write("ref_set", ref, (), value)
 
 
 def _outer(trace: Trace, ref: Ref) -> Trace:
-    """The trace around one where a reference does not live."""
+    """The trace around `trace`, in which the reference does not live."""
     if trace is eval_trace or ref._trace.ended:
         raise lost_ref_error(ref)
     return trace.parent
 
 
 def lost_ref_error(ref: Ref) -> Exception:
-    """For a reference that is met where the trace that it lives in is not at work."""
+    """The error for a reference that is used where the trace that it lives in is not at work."""
     name = ref._trace.name or "a transformation"
     made = f", which was {ref.origin()}," if ref.origin() else ""
     return UnexpectedTracerError(f"a reference of type {ref.aval}{made} was used outside of {name}, the traced function it belongs to. "
@@ -392,13 +392,13 @@ def freeze(ref: Ref) -> Any:
 
 
 def not_owned_error(name: str, ref: Ref) -> ValueError:
-    """For a function that takes back a reference of whoever called it."""
+    """The error for a function that freezes a reference of its caller."""
     return ValueError(f"{name}: the reference, {ref.aval}, was not made by this function, but by one that called it, "
                       "which may still use it. Freeze it where it was made; read it here with ref[...].")
 
 
 def is_traced(x: Any) -> bool:
-    """Whether a value belongs to a trace: a program that has it as a constant serves no longer than that."""
+    """Whether a value belongs to a trace: a program that has it as a constant can be used only while that trace lasts."""
     return isinstance(x, Tracer) or isinstance(x, Ref) and x._trace is not eval_trace
 
 
@@ -411,7 +411,7 @@ def check_is_ref(name: str, ref: Any) -> None:
 
 
 def refuse_in_operation(ref: Ref, name: str = "") -> ValueError:
-    """For a reference that is given to an operation on arrays."""
+    """The error for a reference that is given to an operation on arrays."""
     return ValueError(f"Attempting to pass a Ref {ref.aval} to a primitive{': ' + name if name else ''} -- did you forget to unpack "
                       "([...]) the ref?")
 
@@ -420,14 +420,14 @@ def refuse_in_operation(ref: Ref, name: str = "") -> ValueError:
 
 
 def aliasing_error(ref: Ref, title: str, what: str, names: tuple[str, str]) -> ValueError:
-    """For a function that gets one reference in two places."""
+    """The error for a function that gets one reference in two places."""
     return ValueError("only one reference to a mutable array may be passed as an argument to a function, "
                       f"but when tracing {title} for {what} the mutable array reference of type {ref.aval} appeared at both {names[0]} and "
                       f"{names[1]}. Pass it once.")
 
 
 def closed_over_error(ref: Ref, title: str, what: str, name: str) -> ValueError:
-    """For a function that closes over a reference and gets it as an argument too."""
+    """The error for a function that closes over a reference and gets it as an argument too."""
     return ValueError(f"when tracing {title} for {what}, a mutable array reference of type {ref.aval} was both closed over and passed as "
                       f"the argument {name}. Use the argument.")
 

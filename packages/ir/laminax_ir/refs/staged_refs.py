@@ -1,4 +1,4 @@
-"""References while a program is recorded: variables of it, and equations on them."""
+"""References while a program is recorded: they are variables of the program, and operations on them are equations."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class StagedRef(Ref):
 
 
 def input_ref(trace: StagingTrace, var: Var) -> StagedRef:
-    """The reference that a parameter is."""
+    """The reference for a parameter of a reference's type."""
     trace.has_outer_refs = True
     return StagedRef(trace, var, None)
 
@@ -91,7 +91,7 @@ def _atom(trace: StagingTrace, x: Any) -> Literal | Var:
         return trace.lift(x)
     if isinstance(x, StagedRef) and x._trace is trace:
         return x.variable
-    key = ~id(x)  # that of no operand
+    key = ~id(x)  # no operand has this key
     entry = trace.constants.get(key)
     if entry is None:
         trace.has_outer_refs = True
@@ -100,5 +100,5 @@ def _atom(trace: StagingTrace, x: Any) -> Literal | Var:
 
 
 def effects_of(trace: StagingTrace) -> frozenset[Effect]:
-    """The effects of a program that has references of others."""
+    """The effects of a program that uses references which it does not own."""
     return joined_effects(trace.eqns) | {ref_effect}

@@ -1,9 +1,9 @@
 """Bounds of symbolic dimensions: the least and the largest value of an expression, as far as they can be told.
 
-Every product of factors counts as a variable of its own, of which intervals are known, and what constraints and the definitions of
-`floordiv`, `mod`, `max` and `min` say is linear in these. The bound is then the optimum of a linear program, in exact arithmetic.
-Expressions with `max` or `min` are looked at for either operand. Source: Cormen, Leiserson, Rivest and Stein, "Introduction to
-Algorithms", chapter 29, for the simplex method.
+Each product of factors is taken as a variable with a known interval. The constraints, and the definitions of `floordiv`, `mod`, `max` and
+`min`, are linear in these variables, so that a bound is the optimum of a linear program, in exact arithmetic. An expression with `max` or
+`min` is bounded once for each of their operands. Source: Cormen, Leiserson, Rivest and Stein, "Introduction to Algorithms", chapter 29, for
+the simplex method.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def bounds(d: DimSize, scope: SymbolicScope, assumed: tuple[SymbolicDim, ...] = 
     Args:
       d: the expression.
       scope: what is known of its variables.
-      assumed: expressions that are 0 or more, besides the scope's.
-      splits: how many of its `max` and `min` may be looked at for each operand.
+      assumed: expressions that are 0 or more, besides the scope's constraints.
+      splits: how many of its `max` and `min` may be replaced by each of their operands in turn.
 
     Raises:
-      InconclusiveDimensionOperation: if it divides by what may be 0.
+      InconclusiveDimensionOperation: if the expression divides by one that may be 0.
       Unsatisfiable: if the constraints contradict each other.
     """
     if type(d) is not SymbolicDim:
@@ -69,7 +69,7 @@ def _as_assumption(d: DimSize) -> tuple[SymbolicDim, ...]:
 
 def _case(d: SymbolicDim, extreme: Operation, chosen: DimSize, scope: SymbolicScope, assumed: tuple[SymbolicDim, ...],
           splits: int) -> Interval | None:
-    """The bounds where `extreme` is one of its operands; None if that contradicts what is known."""
+    """The bounds of `d` with `extreme` replaced by its operand `chosen`; None if `assumed` contradicts the scope's constraints."""
     total: DimSize = 0
     for product, count in d.terms:
         value: DimSize = count
@@ -87,7 +87,7 @@ def _case(d: SymbolicDim, extreme: Operation, chosen: DimSize, scope: SymbolicSc
 
 
 def _interval(d: DimSize, scope: SymbolicScope) -> Interval:
-    """Bounds from those of each product alone."""
+    """Bounds of a size from the bounds of each of its products alone."""
     if type(d) is not SymbolicDim:
         return d, d
     lower: float = 0
@@ -146,7 +146,7 @@ def _floor_quotient(a: float, b: float) -> float:
 
 
 def _facts(d: SymbolicDim, scope: SymbolicScope, assumed: Sequence[SymbolicDim]) -> list[SymbolicDim]:
-    """Expressions that are 0 or more and have, one through the other, products in common with `d`."""
+    """Expressions that are 0 or more and share products with `d`, directly or through one another."""
     pool = [*assumed, *scope.constraints, *scope.definitions]
     found: list[SymbolicDim] = []
     seen: set[Product] = set()
@@ -165,7 +165,7 @@ def _facts(d: SymbolicDim, scope: SymbolicScope, assumed: Sequence[SymbolicDim])
 
 
 def definition(product: Product, scope: SymbolicScope) -> list[SymbolicDim]:
-    """What the operation says that is the only factor of a product."""
+    """The definition of an operation that is the only factor of a product, as expressions that are 0 or more."""
     if len(product) != 1 or product[0][1] != 1 or not isinstance(product[0][0], Operation):
         return []
     name, x, y = product[0][0]

@@ -1,8 +1,8 @@
 """Symbolic dimensions: sizes of axes that are known as expressions in variables, each a positive integer.
 
 An expression is a sum of products, with integer coefficients, of powers of factors; a factor is a variable, or `floordiv`, `mod`,
-`max` or `min` of two expressions. Equal sums of products are equal expressions, whatever they were computed from. What is no
-variable at all is a Python int. Comparisons are answered from bounds (see `symbolic_bounds`); where these do not tell,
+`max` or `min` of two expressions. Equal sums of products are equal expressions, whatever they were computed from. An expression without
+variables is a Python int. Comparisons are answered from bounds (see `symbolic_bounds`); where these do not tell,
 `InconclusiveDimensionOperation` is raised, for a program is traced once for all sizes and cannot take both ways.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class InconclusiveDimensionOperation(Exception):
-    """What was asked of symbolic dimensions has no one answer for all their sizes."""
+    """A question about symbolic dimensions has no one answer for all their sizes."""
 
 
 class Operation(NamedTuple):
@@ -42,7 +42,7 @@ class SymbolicDim:
 
     Args:
       terms: products, each with its coefficient, which is not 0; a product is a tuple of factors with powers, () being 1.
-      scope: where its variables belong, with what is known of them.
+      scope: the scope of its variables, with the constraints on them.
 
     Made by `export.symbolic_shape` and arithmetic; with +, -, *, //, %, and comparisons as far as bounds decide them.
     """
@@ -52,7 +52,7 @@ class SymbolicDim:
     terms: tuple[tuple[Product, int], ...]
     scope: SymbolicScope
 
-    __array_priority__ = 1000  # NumPy's scalars leave arithmetic to it
+    __array_priority__ = 1000  # NumPy's scalars leave arithmetic to this class
 
     def __init__(self, terms: tuple[tuple[Product, int], ...], scope: SymbolicScope) -> None:
         self.terms = terms
@@ -79,7 +79,7 @@ class SymbolicDim:
         return found
 
     def evaluate(self, values: Mapping[str, Any], apply: Callable[[str, Any, Any], Any] | None = None) -> Any:
-        """Its value for values of the variables.
+        """The value of the expression for values of its variables.
 
         Args:
           values: one for each variable, of any type with + and *.
@@ -209,7 +209,7 @@ class SymbolicDim:
                         "make an array of it, jnp.asarray(dim).")
 
     def __jax_array__(self) -> Any:
-        """The number that it stands for where the program runs, a weakly typed integer."""
+        """The number that the dimension stands for where the program runs, a weakly typed integer."""
         return dim_as_value(self)
 
     def __reduce__(self) -> NoReturn:
@@ -254,7 +254,7 @@ def size_of(value: Any) -> Any:
 
 
 def exceeds(size: DimSize, limit: int) -> bool:
-    """Whether a size is larger than what some operation can count to; that a symbolic one is not is assumed."""
+    """Whether a size is larger than the largest that an operation can count to; symbolic sizes are assumed to be small enough."""
     return type(size) is not SymbolicDim and size > limit
 
 
@@ -264,7 +264,7 @@ def is_constant_shape(shape: Iterable[Any]) -> bool:
 
 
 def inconclusive(what: str, scope: SymbolicScope) -> InconclusiveDimensionOperation:
-    """The error that says what could not be told, and what to do."""
+    """The error for a question that has no answer, with what to do about it."""
     return InconclusiveDimensionOperation(
         f"{what}{scope.describe_constraints()}\nA program with symbolic dimensions is traced once for all their sizes. State what is known "
         "of them, symbolic_shape(..., constraints=['a >= b']), compute with max_dim and min_dim instead of comparing, or export for sizes "
@@ -323,7 +323,7 @@ def _factor_key(factor: Factor) -> tuple:
 
 
 def product_key(product: Product) -> tuple:
-    """Larger for what stands further in front in a sum."""
+    """A key to sort by: larger for products that stand further in front in a sum."""
     listed = [factor for factor, power in product for _ in range(power)]
     return sum(map(_factor_size, listed)), [_factor_key(factor) for factor in reversed(listed)]
 
@@ -366,7 +366,7 @@ def _long_division(x: DimSize, y: DimSize, scope: SymbolicScope) -> tuple[DimSiz
 
 
 def operation(name: str, x: DimSize, y: DimSize, scope: SymbolicScope) -> DimSize:
-    """`floordiv`, `mod`, `max` or `min` of two sizes as one factor, or simpler where bounds tell that it is."""
+    """`floordiv`, `mod`, `max` or `min` of two sizes as one factor, or as a simpler expression where bounds allow it."""
     if type(x) is int and type(y) is int:
         return _OPERATIONS[name](x, y)
     found = _collected([(((Operation(name, x, y), 1),), 1)], scope)

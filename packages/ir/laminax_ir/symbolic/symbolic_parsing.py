@@ -27,17 +27,17 @@ def parse_shape(text: str, scope: SymbolicScope, like: Sequence[int | None] | No
 
     Args:
       text: the text. "_" stands for the size of `like` at that axis, "..." for all that are left.
-      scope: where its variables belong.
+      scope: the scope of its variables.
       like: sizes, with None where they are not known.
 
     Raises:
-      ValueError: if it cannot be read, or disagrees with `like`.
+      ValueError: if the text cannot be read, or disagrees with `like`.
     """
     return _Parser(text, scope, f"symbolic shape {text!r}", like).shape()
 
 
 def parse_dimension(text: str, scope: SymbolicScope, what: str) -> DimSize:
-    """The one dimension that a text describes; `what` it is part of is for errors."""
+    """The one dimension that a text describes; `what` names the whole that it is part of, for errors."""
     parser = _Parser(text, scope, f"{what}: symbolic shape {text!r}", None)
     found = parser.sum()
     parser.expect_end()

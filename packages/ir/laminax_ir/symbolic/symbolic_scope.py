@@ -1,4 +1,4 @@
-"""Scopes of symbolic dimensions: where variables belong together, and what is known of them.
+"""Scopes of symbolic dimensions: variables that belong together, and the constraints on them.
 
 A constraint is an inequality, kept as an expression that is 0 or more, or an equality, which is both inequalities and, where its left
 side is one term, a rule that replaces that term by the right side wherever it comes up.
@@ -16,10 +16,10 @@ from laminax_ir.tracing import source
 
 
 class SymbolicScope:
-    """Variables for symbolic dimensions, of which shapes in one program share one scope.
+    """A scope of variables for symbolic dimensions; the shapes in one program share one scope.
 
     Args:
-      constraints_str: what is known of the variables besides that each is 1 or more: "a >= b + 1", "mod(b, 8) == 0".
+      constraints_str: the constraints on the variables, besides that each is 1 or more: "a >= b + 1", "mod(b, 8) == 0".
 
     Raises:
       ValueError: if a constraint cannot be read, or contradicts the others.
@@ -33,11 +33,11 @@ class SymbolicScope:
         if isinstance(constraints_str, str) or not all(isinstance(text, str) for text in constraints_str):
             raise ValueError(f"The symbolic constraints should be a sequence of strings. Got {constraints_str!r}")
         self.constraints: list[SymbolicDim] = []  # each is 0 or more
-        self.definitions: list[SymbolicDim] = []  # likewise, what operations in the constraints are
-        self.rules: list[tuple[Product, int, DimSize]] = []  # a product with this coefficient is that
+        self.definitions: list[SymbolicDim] = []  # likewise: the definitions of the operations in the constraints
+        self.rules: list[tuple[Product, int, DimSize]] = []  # the product with the coefficient equals the size
         self.product_bounds: dict[Product, Interval] = {}
         self._bounds: dict[SymbolicDim, Interval] = {}
-        self._open: dict[SymbolicDim, Interval] = {}  # those that are being found
+        self._open: dict[SymbolicDim, Interval] = {}  # bounds that are being computed
         self.texts = tuple(constraints_str)
         self._place = source.summarize(source.current()) or "an unknown place"
         for text in sorted(self.texts, key=len):  # the simple ones first: they simplify the others
@@ -56,7 +56,7 @@ class SymbolicScope:
             found = self._open.get(d)
         if found is None:
             is_outermost = not self._open
-            self._open[d] = -math.inf, math.inf  # all that is known where its own bounds are asked for
+            self._open[d] = -math.inf, math.inf  # what is answered if its bounds are asked for meanwhile
             try:
                 found = self._open[d] = bounds(d, self)
             finally:
@@ -67,7 +67,7 @@ class SymbolicScope:
         return found
 
     def check_same(self, other: SymbolicScope, when: str, what: str, expected: str = "", place: str = "") -> None:
-        """That another scope is this one.
+        """Checks that another scope is this one.
 
         Raises:
           ValueError: if not.
@@ -77,7 +77,7 @@ class SymbolicScope:
                              f"scope {other}\nMake all shapes with symbolic_shape(..., scope=scope), or symbolic_args_specs.")
 
     def describe_constraints(self) -> str:
-        """The constraints as an end of messages."""
+        """The constraints, as the end of a message."""
         return f"\nSymbolic dimensions with constraints:\n  {self._listed()}" if self.texts else ""
 
     def _listed(self) -> str:
@@ -107,7 +107,7 @@ class SymbolicScope:
             raise ValueError(f"Unsatisfiable {kind}: {text.strip()}{self.describe_constraints()}") from None
 
     def _add_inequality(self, d: DimSize) -> None:
-        """That an expression is 0 or more."""
+        """Adds the constraint that an expression is 0 or more."""
         lower, upper = self.bounds(d)
         if upper < 0:
             raise Unsatisfiable()
@@ -155,7 +155,7 @@ class SymbolicScope:
         self._bounds.clear()
 
     def rewritten(self, terms: Iterable[tuple[Product, int]]) -> Iterator[tuple[Product, int]]:
-        """The terms with what the rules say put in their places."""
+        """The terms, each to which a rule applies replaced as the rule says."""
         for product, count in terms:
             for found, divisor, value in self.rules:
                 if count % divisor == 0 and (rest := _rest(product, found)) is not None:
@@ -167,7 +167,7 @@ class SymbolicScope:
 
 
 def _rest(product: Product, divisor: Product) -> Product | None:
-    """What is left of a product without the factors of another; None if it does not have them."""
+    """The product divided by another one; None if it does not have all factors of that one."""
     powers: dict[Any, int] = dict(product)
     for factor, power in divisor:
         if powers.get(factor, 0) < power:

@@ -39,10 +39,10 @@ class ShapeSpecification:
       names: what the arguments are called.
 
     steps: how each variable follows from the sizes, in order.
-    checks: the axes whose sizes must be what the variables say.
+    checks: the axes whose sizes must agree with the variables' values.
 
     Raises:
-      ValueError: if the shapes are of several scopes, or a variable does not follow.
+      ValueError: if the shapes are of several scopes, or a variable does not follow from the sizes.
     """
 
     def __init__(self, avals: Sequence[ShapedArray], names: Sequence[str]) -> None:
@@ -127,7 +127,7 @@ class ShapeSpecification:
                           f"variables: {listed}. Call it with shapes that fit, or export it for others.")
 
     def describe(self) -> str:
-        """The specifications, as a sentence of messages."""
+        """The specifications, as a sentence for messages."""
         listed = ",\n".join(f"{name}.shape = {shape_text(aval.shape)}" for name, aval in zip(self.names, self.avals)
                             if any(type(dim) is SymbolicDim for dim in aval.shape))
         return f"Using the following polymorphic shapes specifications: {listed}. "

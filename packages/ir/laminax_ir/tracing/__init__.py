@@ -1,1 +1,1 @@
-"""Who interprets an operation: traces, what is ambient while one is at work, and where each operation came from."""
+"""Traces, which interpret operations; the ambient state while a trace is at work; and the source position of each operation."""

@@ -1,6 +1,6 @@
 """Explicit mesh axes: which mesh a program is traced for.
 
-The types of values say how they are split over these axes; `result_types` says it of the results of operations.
+The types of values say how they are split over these axes; `result_types` finds the types of the results of operations.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ sums_left_open = define_ambient(
 
 
 def context_mesh() -> AbstractMesh | None:
-    """The mesh that the function is traced for, if there is one; in a program per device the axes it runs along are manual."""
+    """The mesh that the function is traced for, if there is one; in a program per device, the axes along which it runs are manual."""
     mesh = mesh_of_shard_map()
     return abstract_mesh.value if mesh is None else mesh
 
@@ -42,7 +42,7 @@ def explicit_mesh() -> AbstractMesh | None:
 
 
 def out_sharding(name: str, sharding: Any, ndim: int) -> TypeSharding | None:
-    """An `out_sharding` of the user's in the form that operations have as a parameter.
+    """The user's `out_sharding` in the form of the parameter that operations have.
 
     Args:
       name: the function that it was given to.
@@ -50,8 +50,8 @@ def out_sharding(name: str, sharding: Any, ndim: int) -> TypeSharding | None:
       ndim: the number of axes of the result.
 
     Raises:
-      TypeError: if it is none of these.
-      ValueError: if no mesh is set for a partition spec, it names axes that are not explicit, or it is longer than the result's shape.
+      TypeError: if sharding is none of these.
+      ValueError: if no mesh is set for a partition spec, or it names axes that are not explicit, or has more entries than the result axes.
     """
     if sharding is None:
         return None

@@ -1,4 +1,4 @@
-"""Leaked tracers: values of a trace that are used, or kept, where that trace is not at work any more."""
+"""Leaked tracers: values of a trace that are used, or kept, after that trace has ended."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def check_for_leaks(trace: Trace) -> None:
 
 
 def _describe_holder(box: list) -> str:
-    """What refers to the value in `box`, in a reader's words; empty when it is hard to say."""
+    """The object that keeps the value in `box`, in words for a message; empty when it is hard to say."""
     for referrer in sorted(gc.get_referrers(*box), key=lambda x: isinstance(x, tuple)):  # which may be the arguments of a call under way
         entries = referrer if isinstance(referrer, dict) else getattr(referrer, "__dict__", {})
         for key in entries:

@@ -1,8 +1,9 @@
 """The axes of devices that a program per device runs along, while it is traced or transformed.
 
-They are named axes, and more: a trace inside is of another meaning than the same outside, so they are an ambient value that traces
-depend on. Along a *checked* axis the types of values say along which axes they vary (`ShapedArray.named_shape`). A value that
-does not vary is one value, which all devices have: its cotangent is the sum of what each makes of it.
+They are named axes, and also an ambient value that traces depend on: a function that is traced inside of them is another program than the
+same function outside. Along a *checked* axis the types of values say along which axes they vary (`ShapedArray.named_shape`). A value that
+does not vary is one
+value, which all devices have: its cotangent is the sum of the devices' cotangents.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def running_along(axes: Sequence[tuple[Hashable, int]], is_checked: bool, mesh: 
 
 
 def mesh_of_shard_map() -> AbstractMesh | None:
-    """The mesh of the shard_map whose function is being traced, its axes along which the function runs being manual."""
+    """The mesh of the shard_map whose function is being traced; the axes along which the function runs are manual."""
     mesh = manual_mesh.value
     if mesh is None:
         return None

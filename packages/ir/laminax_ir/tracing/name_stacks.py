@@ -12,9 +12,9 @@ class Transform(str):
 
 
 class Attributes(str):
-    """What a name stack has that is no name: changes of operations' attributes for the compiler (see `operation_attributes`).
+    """An entry of a name stack that is no name: changes of operations' attributes for the compiler (see `operation_attributes`).
 
-    As text it tells itself from other changes; None takes an attribute away.
+    Its text is different for different changes; None takes an attribute away.
     """
 
     changes: dict[str, str | None]
@@ -33,7 +33,7 @@ def scope_path(scope: str, name_stack: Sequence[str], operation: str = "") -> st
 
     Args:
       scope: the calls around the program that it is in, `jit(f)`, or "".
-      name_stack: names that are inside one another, and transformations of what they have inside.
+      name_stack: nested names, and transformations of the names inside them.
       operation: the operation's own name.
     """
     path: list[str] = []
@@ -50,7 +50,7 @@ def scope_path(scope: str, name_stack: Sequence[str], operation: str = "") -> st
 
 
 class NameStack(tuple):
-    """Names that are inside one another, and transformations of what they have inside; as text, `foo/vmap(bar)`."""
+    """Nested names, and transformations of the names inside them; as text, `foo/vmap(bar)`."""
 
     __slots__ = ()
 

@@ -1,7 +1,8 @@
 """Attributes of operations for the compiler: texts by name, which XLA keeps with an operation (`set_xla_metadata`).
 
-Those of an operation are in the name stack of its source, so that its derivatives and batches have them too. The ambient value
-`attributes_around` has those in force around a program: programs are traced with them, and caches tell programs apart by them.
+The attributes of an operation are in the name stack of its source, so that its derivatives and batched forms have them too. The ambient
+value `attributes_around` has the attributes in force around a program: programs are traced with them, and caches tell programs apart by
+them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from laminax_ir.tracing.trace import state
 attributes_around = define_ambient(
     "operation_attributes", (),
     "Attributes for the compiler that operations are given, as pairs of a name and a text in order; set by set_xla_metadata.")
-in_use: set[str] = set()  # the names of attributes that there have been: while it is empty nobody need look
+in_use: set[str] = set()  # the names of all attributes given so far: while it is empty, name stacks need no search
 
 
 def attributes_of(name_stack: Sequence[str]) -> dict[str, str]:
@@ -33,7 +34,7 @@ class changed_attributes(Restoring):
     """Context manager: gives the operations inside attributes beside those of the block around, or takes some of these away.
 
     Args:
-      changes: by name the value, of which the text counts (`true` for True), or None, which takes the attribute away.
+      changes: values by name, each given as its text (`true` for True); None takes the attribute away.
     """
 
     __slots__ = ("_texts",)
@@ -65,5 +66,5 @@ def attribute_text(value: Any) -> str:
 
 
 def names_of_programs() -> NameStack:
-    """What the name stack begins with in a program that is traced inside of `changed_attributes`."""
+    """The beginning of the name stacks in a program that is traced inside of `changed_attributes`."""
     return NameStack((Attributes(dict(attributes_around.value)),))

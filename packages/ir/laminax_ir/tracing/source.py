@@ -24,7 +24,7 @@ _own_folders: list[str] = [os.path.dirname(os.path.dirname(os.path.abspath(__fil
 _library_paths: list[str] = []
 _is_passed_over: dict[str, bool] = {}
 _wants_callers = config.include_full_tracebacks_in_locations
-_wanting: set[Any] = set()  # who wants callers: threads, and None for all; empty, it says so sooner than the option can
+_wanting: set[Any] = set()  # threads that want callers, None for all; tested first, since to read the option takes longer
 
 
 class SourceInfo(NamedTuple):

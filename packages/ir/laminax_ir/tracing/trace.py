@@ -44,7 +44,7 @@ class Trace:
     recording_key: Any = None  # then, on what it depends what they are; None: they are the parent's. With a key, it has `split` and `join`
     records_refs = False  # whether operations on references are recorded, with `record_new_ref` and `record_ref`
 
-    parent: Trace  # who interprets what this trace leaves; the bottom has none
+    parent: Trace  # interprets the operations that this trace passes on; the bottom trace has none
 
     def __init__(self, name: str = "", argument_names: Sequence[str] | Callable[[int], str] | None = None) -> None:
         self.ended = False
@@ -53,11 +53,11 @@ class Trace:
 
     @property
     def main(self) -> Trace:
-        """What is equal for the tracers of one transformation: the trace itself."""
+        """The object that is equal for all tracers of one transformation: the trace itself."""
         return self
 
     def argument_name(self, index: int) -> str:
-        """`x['w']`, or an empty text where it is not known."""
+        """The name of an argument, `x['w']`; empty where it is not known."""
         names = self.argument_names
         return "" if names is None else names(index) if callable(names) else names[index]
 
@@ -83,14 +83,14 @@ class Trace:
         return self
 
     def without_part(self, x: Any) -> Any | None:
-        """The value as the parent has it; None if this trace has a part in it, such as a tangent."""
+        """The value as the parent trace has it; None if it belongs to this trace, which has more of it, such as a tangent."""
         return None if isinstance(x, Tracer) and x._trace is self else x
 
     def check_writes_ref(self, ref: Any) -> None:
         """Raises where a function under this trace must not write to a reference that lives outside of it."""
 
     def ref_error(self, ref: Any) -> Exception:
-        """For a value that this trace has a part in, written to a reference that lives outside of it."""
+        """The error for a value of this trace that is written to a reference which lives outside of the trace."""
         return NotImplementedError(f"a value traced by {self.name or type(self).__name__} is written to a reference of type {ref.aval} "
                                    "that was made outside of it, which is not supported. Make the reference in the traced function.")
 
@@ -184,7 +184,7 @@ class _State(threading.local):
 
 state = _State()
 
-# The threads that are not evaluating. Empty, it says sooner than `state` can that nothing is traced anywhere.
+# The threads that are not evaluating. While it is empty nothing is traced anywhere: this is faster to test than `state`.
 tracing_threads: set[int] = set()
 
 _tracing_hook: Callable[[bool], None] | None = None
@@ -241,7 +241,7 @@ class at_work(Restoring):
 
     Args:
       trace: the trace.
-      scope: a name for the operations made inside, beside those there are.
+      scope: a further name in the name stack of the operations made inside.
       axes: named axes of the collectives inside, and their sizes.
     """
 
@@ -367,7 +367,7 @@ class Tracer:
         return None
 
     def origin(self) -> tuple[str, str]:
-        """What the value is, `made by sin` or `argument x of f`, and where it was made, for messages; empty where unknown."""
+        """The origin of the value, `made by sin` or `argument x of f`, and where it was made, for messages; empty where unknown."""
         return "", ""
 
     def why_unknown(self) -> str:
@@ -416,7 +416,7 @@ class Tracer:
         return value
 
     def _traced_array(self) -> str:
-        """What it is, and where it was made: two sentences of a message."""
+        """The traced array and its origin: two sentences of a message."""
         origin = self.describe_origin()
         return f"traced array with shape {self.aval.str_short()}." + (f"\nIt is {origin}." if origin else "")
 

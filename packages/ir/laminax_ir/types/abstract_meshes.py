@@ -10,7 +10,7 @@ from typing import Any
 
 from laminax_ir.types.arguments import check_hashable
 
-# What types have been asked to say beside shape and dtype: "explicit axes" or "memories". Empty, it says that no type does.
+# Holds "explicit axes" once a type may have a sharding, and "memories" once a type may have a memory space; empty, no type has either.
 in_use: set[str] = set()
 
 
@@ -28,7 +28,7 @@ class AxisType(enum.Enum):
 
 
 class NamedGrid:
-    """What meshes of devices and abstract ones have in common: axes with sizes, names and types.
+    """The common base of meshes of devices and abstract meshes: axes with sizes, names and types.
 
     Subclasses set `axis_sizes`, `axis_names` and `axis_types`.
     """
@@ -152,7 +152,7 @@ def normal_axis_types(what: str, axis_types: Any, count: int) -> tuple[AxisType,
     """One type per axis; Auto by default.
 
     Raises:
-      TypeError: if they are no axis types.
+      TypeError: if a value is no axis type.
       ValueError: if their number is not `count`.
     """
     if axis_types is None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 class AccuracyMode(enum.Enum):
-    """Which of a compiler's implementations of a function is taken: the most accurate one, or the one it takes anyway."""
+    """Which of a compiler's implementations of a function is taken: the most accurate one, or the compiler's default."""
 
     HIGHEST = 1
     DEFAULT = 2
@@ -18,7 +18,7 @@ class AccuracyMode(enum.Enum):
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far a function's result may be off; the compiler refuses what none of its implementations keeps.
+    """How far a function's result may be off; the compiler refuses a tolerance that none of its implementations keeps.
 
     Args:
       atol: the absolute error.

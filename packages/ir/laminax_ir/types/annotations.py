@@ -1,4 +1,4 @@
-"""Names for what has no class of its own, for annotations.
+"""Names for annotations of values that have no class of their own.
 
 An array is a NumPy array, an array of a runtime, or a tracer; these share no class, and this layer knows only the first
 and the last. To a type checker the names mean `Any`; to a reader they say what is meant.

@@ -1,6 +1,6 @@
-"""Errors about arguments: integers and functions that are none, names without positions, which operation was called with a value.
+"""Errors about arguments: no integer, no function, no position for a name; and the operation that was called with a value.
 
-The last is looked up on the stack, when there is an error to report: operations spend nothing on it.
+The operation is looked up on the stack when there is an error to report, so that calls spend nothing on it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def as_int(name: str, what: str, value: Any) -> int:
 
 
 def check_callable(transform: str, fun: Any) -> None:
-    """Refuses what cannot be transformed, before it is called.
+    """Refuses objects that cannot be transformed, before one is called.
 
     Raises:
       TypeError: if `fun` is no function, a `staticmethod` object, or a generator function.
@@ -84,7 +84,7 @@ def check_callable(transform: str, fun: Any) -> None:
 
 
 def check_hashable(name: str, what: str, *values: Any) -> None:
-    """Refuses what cannot be part of a key, before it gets into one.
+    """Refuses values that cannot be part of a key, before they get into one.
 
     Args:
       name: the function, for the message.
@@ -105,7 +105,7 @@ def by_position(decorator: str, fun: Any, args: tuple, kwargs: dict[str, Any]) -
     """All arguments of a call by position, defaults filled in: the form in which rules that the user gave to a function get them.
 
     Args:
-      decorator: what gave the function a rule, for the message.
+      decorator: the decorator that gave the function a rule, for the message.
       fun: the function.
       args: the arguments given by position.
       kwargs: those given by name.

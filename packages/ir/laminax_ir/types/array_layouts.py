@@ -28,7 +28,7 @@ class Layout:
     Args:
       major_to_minor: the axes, from the one along which neighbours are furthest apart to that along which they are side by side.
       tiling: the shapes of the tiles, for platforms that have some; None is the platform's choice.
-      sub_byte_element_size_in_bits: of the elements that are smaller than a byte; 0 for all others.
+      sub_byte_element_size_in_bits: the size of elements that are smaller than a byte; 0 for all others.
 
     `Layout.AUTO` stands for the compiler's choice.
     """

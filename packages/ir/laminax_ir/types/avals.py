@@ -30,7 +30,7 @@ _interned: dict[tuple, weakref.ref] = {}
 
 @dataclass(frozen=True, kw_only=True)
 class ManualAxisType:
-    """How a value inside of a `shard_map` that checks it differs from device to device; `typeof(x).mat` says it.
+    """How a value inside of a checked `shard_map` differs from device to device: `typeof(x).mat`.
 
     Args:
       varying: the mesh axes along which devices may have different values.
@@ -120,24 +120,24 @@ class ShapedArray:
 
     @property
     def vma(self) -> frozenset:
-        """The names of these axes: inside of `shard_map`, the mesh axes along which the value varies."""
+        """The names in `named_shape`: inside of `shard_map`, the mesh axes along which the value varies."""
         return frozenset([name for name, _ in self._named])
 
     @property
     def mat(self) -> ManualAxisType:
-        """The same, in the words of newer releases of JAX: `mat.varying`."""
+        """The names in `named_shape` in the form of newer releases of JAX: `mat.varying`."""
         return ManualAxisType(varying=self.vma)
 
     @property
     def sharding(self) -> Any:
         """How the array is split over explicit mesh axes: a `NamedSharding` over a mesh without devices, with an entry for each axis.
 
-        Where the type does not say it, the mesh is that of the function which is being traced, if there is one.
+        For a type without a sharding, the mesh is that of the function which is being traced, if there is one.
         """
         return as_sharding(self._split, self.ndim)
 
     def update(self, **changes: Any) -> ShapedArray:
-        """The aval that differs from this one in the given fields. With another number of axes it is not split, unless that is given."""
+        """The aval that differs from this one in the given fields. With another number of axes it has no sharding, unless one is given."""
         if self._plain is not None:
             return _update_variant(self, self._plain, changes)
         if "sharding" in changes or "memory_space" in changes:
@@ -358,7 +358,7 @@ class ShapeDtypeStruct:
 
     @property
     def format(self) -> Format:
-        """The layout and the sharding; None for what is not known."""
+        """The layout and the sharding, each None where it is not known."""
         return Format(self._layout, self.sharding)
 
     @property
@@ -409,7 +409,7 @@ def register_value_type(cls: type, make_aval: Callable[[Any], ShapedArray]) -> N
 
 
 def register_reference_type(cls: type) -> None:
-    """Gives instances of `cls` the type in their attribute `aval`, though they are not arrays and no operands."""
+    """Gives instances of `cls`, which are no arrays and no operands, the type in their attribute `aval`."""
     _reference_types.append(cls)
 
 

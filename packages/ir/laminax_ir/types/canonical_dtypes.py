@@ -67,8 +67,8 @@ _narrowed: dict[np.dtype, np.dtype] = {
         ("complex128", "complex64"),
     )
 }
-# What canonicalize_dtype answered, by what it was given. NumPy's dtypes and scalar types are few; strings are not
-# kept, since a program may make any number of them.
+# The results of canonicalize_dtype, by its argument. NumPy's dtypes and scalar types are few; strings are not kept, since a program may
+# make any number of them.
 _canonical_with_x64: dict[Any, np.dtype] = {}
 _canonical_without_x64: dict[Any, np.dtype] = {}
 

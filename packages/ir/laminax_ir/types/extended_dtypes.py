@@ -53,7 +53,7 @@ def is_extended(dtype: Any) -> bool:
 
 
 class WordFunctions(NamedTuple):
-    """What a generator of the user's computes, for arrays of keys: as the functions of `laminax_ir.random.generators` on their words."""
+    """The functions of a user's generator for arrays of keys, like those of `laminax_ir.random.generators` for the keys' words."""
 
     seed: Callable
     split: Callable
@@ -65,7 +65,7 @@ class WordFunctions(NamedTuple):
 class PRNGImpl:
     """A generator of random bits: its name, the tag its key dtype prints, and the shape of a key's uint32 words.
 
-    `functions` is None for those of `laminax_ir.random.generators`, which are known by name.
+    `functions` is None for the generators of `laminax_ir.random.generators`, which are known by name.
     """
 
     name: str

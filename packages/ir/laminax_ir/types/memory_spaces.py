@@ -21,7 +21,7 @@ class MemorySpace(enum.Enum):
     def __repr__(self) -> str:
         return f"MemorySpace.{self.name}"
 
-    __hash__ = object.__hash__  # there is one object of each; that of the name is a call in Python
+    __hash__ = object.__hash__  # each is one object; the enumeration's own hash, by name, is a call in Python
 
 
 def space_of_kind(kind: str | None) -> MemorySpace:

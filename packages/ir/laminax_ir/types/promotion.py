@@ -134,7 +134,7 @@ def _no_path_message(a: Node, b: Node, mode: str) -> str:
 
 # --- promotion of dtypes ---
 
-# What promote_pair answered, by the operands, enable_x64 and the promotion mode.
+# The results of promote_pair, by the operands, enable_x64 and the promotion mode.
 _promoted: dict[tuple[Any, bool, Any, bool, bool, str], tuple[Any, bool]] = {}
 
 
