@@ -1,1 +1,1 @@
-"""What rules and interpreters are written in: the rule tables, symbolic zeros, flat functions, answers kept with programs."""
+"""The vocabulary of rules and interpreters: rule tables, symbolic zeros, flat functions, and facts remembered with a program."""

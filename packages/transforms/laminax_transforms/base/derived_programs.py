@@ -1,4 +1,4 @@
-"""Answers to questions about a program, kept with the program."""
+"""Facts and programs derived from a program, remembered with it."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def check_array_leaves(what: str, tree: Any, accepts: Callable[[Any], bool] = is_array_like) -> None:
-    """Raises TypeError for a leaf that is neither accepted nor a reference; `what` is what the message calls the tree."""
+    """Raises TypeError for a leaf that is neither accepted nor a reference; `what` names the tree in the message."""
     for path, leaf in tree_flatten_with_path(tree)[0]:
         if not accepts(leaf) and not isinstance(leaf, Ref):
             raise TypeError(f"{what}{keystr(path)} is not an array: got {leaf!r} of type {type(leaf).__name__}, which is not a valid JAX "
@@ -24,12 +24,12 @@ def check_array_leaves(what: str, tree: Any, accepts: Callable[[Any], bool] = is
 
 
 def _primal_in(trace: Any) -> Callable[[Any], Any]:
-    """How a trace of a differentiation, the only ones with auxiliary data, takes tangents off a value."""
+    """The trace's function from a dual value to its primal; only differentiation has auxiliary data."""
     return trace.primal
 
 
 class FlatFunction:
-    """A pytree function as a flat one; remembers the result's structure and the auxiliary data of one call."""
+    """A function on pytrees as a function of flat lists; remembers the result's structure and the auxiliary data of one call."""
 
     __slots__ = ("fun", "in_tree", "has_aux", "out_tree", "aux", "result_name", "accepts", "is_leaf")
 
@@ -65,7 +65,8 @@ def with_refs_made(fun: Callable[..., Sequence[Any]], refs: Sequence[tuple], mak
 
     Args:
       fun: the function that is transformed.
-      refs: for each reference the argument's place, and what `make(trace, *parts)` makes it of in the trace of the transformation.
+      refs: for each reference the place of the argument and the `parts`; `make(trace, *parts)` makes the reference, in the trace of
+        the transformation.
     """
     def with_refs(*flat: Any) -> Sequence[Any]:
         arguments = list(flat)

@@ -5,11 +5,11 @@ interpreters, so that a rule meets only what it has to treat. Rules live in `lam
 module named like the one that defines the primitive, which is imported when first needed.
 
   jvp_rule         rule(primals, tangents, **params) -> (result, tangent of the result)
-  linearize_rule   rule(primals, tangents, **params) -> the same, in reverse mode, where it is made otherwise than in forward mode
+  linearize_rule   rule(primals, tangents, **params) -> the same; takes the place of the JVP rule in linearization
   transpose_rule   rule(ct, *operands, **params) -> one cotangent or None per operand
   batching_rule    rule(operands, batch_axes, **params) -> (result, batch axis of the result)
 
-Each is a decorator that puts the rule into the table of the same name in the plural, where the interpreter finds it. With several
+Each name is a decorator; it puts the rule into the table of the same name in the plural, where the interpreter looks it up. With several
 results, `result`, `tangent` and `ct` are lists. In a transpose rule the operands with respect to which the operation is linear are
 given as their avals (`is_linear` tells).
 """
@@ -63,7 +63,7 @@ def jvp_rule(*primitives: Primitive, symbolic_zeros: bool = False) -> Callable[[
 
 
 def linearize_rule(*primitives: Primitive) -> Callable[[Rule], Rule]:
-    """Decorator: `rule(primals, tangents, **params) -> (result, tangent)`, for operations whose tangents are recorded otherwise than by
+    """Decorator: `rule(primals, tangents, **params) -> (result, tangent)`, for operations whose tangents are not recorded by
     their JVP rule, such as calls, whose program is split in two. Zero tangents arrive as `ZERO`.
     """
     def register(rule: Rule) -> Rule:
@@ -81,7 +81,7 @@ def transpose_rule(*primitives: Primitive) -> Callable[[Rule], Rule]:
 
 
 def _registered(table: RuleTable, primitives: Sequence[Primitive], rule: Rule, adapter: Callable) -> Rule:
-    """The rule, which a table has in the form in which the interpreter calls it."""
+    """Puts the rule into the table, in the form in which the interpreter calls it; returns the rule."""
     adapter.__module__ = rule.__module__  # for the message about a second rule
     for primitive in primitives:
         table.add(primitive, adapter)

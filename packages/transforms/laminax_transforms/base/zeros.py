@@ -15,7 +15,7 @@ from laminax_ir.types.avals import ShapedArray
 
 
 class _Zero:
-    """The one symbolic zero; its shape is that of whatever it is the tangent of."""
+    """The one symbolic zero; its shape is the shape of the value whose tangent or cotangent it is."""
 
     __slots__ = ()
 
@@ -46,14 +46,14 @@ def zero_cotangent(primal_aval: ShapedArray) -> Any:
 
 
 def cotangent_of_dtype(ct: Any, dtype: Any) -> Any:
-    """A cotangent in the dtype of a linear operand: of a real one that was used as a complex number, the real part counts."""
+    """A cotangent in the dtype of a linear operand; the real part, if the operand is real and was used as a complex number."""
     if dtypes.issubdtype(ct.dtype, dtypes.complexfloating) and not dtypes.issubdtype(dtype, dtypes.complexfloating):
         ct = elementwise.real(ct)
     return elementwise.convert_element_type(ct, dtype)
 
 
 def zeros_of(aval: ShapedArray) -> Any:
-    """Zeros of an aval, weakly typed if it is, made under the current trace; float0 zeros are NumPy arrays, unless of symbolic sizes."""
+    """Zeros of an aval (weakly typed if the aval is), made under the current trace; float0 zeros of constant sizes are NumPy arrays."""
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0) if is_constant_shape(aval.shape) else broadcast(np.zeros((), dtypes.float0), aval.shape)
     zeros = full_like(aval, 0) if aval.weak_type else full(aval.shape, 0, aval.dtype)

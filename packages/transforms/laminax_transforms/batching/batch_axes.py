@@ -1,4 +1,4 @@
-"""Batch axes: where the mapped axis of a value is, and how it is put elsewhere."""
+"""Batch axes: the position of the mapped axis in a value, and moving it to another position."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Batching: `vmap` as an interpreter.
 
-A batch tracer holds an array with one extra axis and says which it is. Rules see plain values and the
-positions of the batch axes. Unmapped values stay as they are.
+A batch tracer holds an array with one extra axis, the batch axis, and its position. Rules see plain arrays and the positions of
+their batch axes. Unmapped values stay as they are.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class BatchTrace(Trace):
     """Interprets operations over a batch.
 
     Args:
-      parent: what interprets the operations on whole batches.
+      parent: the trace that interprets the operations on whole batches.
       axis: the mapped axis.
       name: what is being batched, for messages.
-      mapping: what tracers of this trace have in common with those of others. A rule that the user gave to a function runs in a
-        trace of its own, later and perhaps with another parent; what it closed over is mapped there as well.
+      mapping: identifies the transformation, so that its traces know each other's tracers. A rule that the user gave to a function
+        runs later, in a trace of its own and perhaps with another parent; the tracers it closed over are mapped there as well.
     """
 
     __slots__ = ("parent", "axis", "mapping")
@@ -94,7 +94,7 @@ class BatchTrace(Trace):
         rule = batching_rules[primitive]
         previous, origin = state.trace, state.source
         state.trace = self.parent
-        if origin is None:  # the operations of the rule come from the line of this one; it is looked up once
+        if origin is None:  # the operations of the rule get the source line of this operation, which is looked up once
             state.source = source.current()
         try:
             if in_use:
@@ -117,7 +117,7 @@ class BatchTrace(Trace):
         return mapped_write_error(ref)
 
     def split(self, x: Any) -> tuple[Any, int | None]:
-        """Value and batch axis of anything."""
+        """The array and the batch axis of any value; the axis is None if the value is not mapped."""
         if type(x) is BatchTracer and x._trace.mapping is self.mapping:
             return x.value, x.batch_axis
         return x, None
@@ -150,7 +150,7 @@ class BatchTrace(Trace):
 
 def names_axis(primitive: Primitive, params: dict[str, Any]) -> bool:
     """Whether an operation depends on named axes: a collective, or a call of a program with one in it."""
-    batching_rules.find(primitive)  # imports the family's rules, which say so
+    batching_rules.find(primitive)  # imports the family's rules, which fill `axis_primitives`
     if primitive in axis_primitives:
         return True
     return any(isinstance(item, (ClosedJaxpr, Jaxpr)) and _program_names_axis(item)
@@ -158,7 +158,7 @@ def names_axis(primitive: Primitive, params: dict[str, Any]) -> bool:
 
 
 def _program_names_axis(program: ClosedJaxpr | Jaxpr) -> bool:
-    if isinstance(program, Jaxpr):  # a parameter of a user's operation; those of laminax's own are closed
+    if isinstance(program, Jaxpr):  # only operations of users have open jaxprs as parameters
         return any(names_axis(eqn.primitive, eqn.params) for eqn in program.eqns)
     found = program.derived.get(_NAMES_AXIS)
     return program.remember(_NAMES_AXIS, _program_names_axis(program.jaxpr)) if found is None else found
@@ -175,10 +175,10 @@ def batch_flat(fun: Callable[..., Sequence[Any]], axis: Axis, args: Sequence[Any
       fun: the function of one example.
       axis: the mapped axis.
       args: values with the batch axis.
-      in_axes: where it is in each, None for an argument shared by all examples.
-      out_axes: where it must be in each result; as it comes by default.
+      in_axes: the batch axis of each argument, None for an argument shared by all examples.
+      out_axes: the batch axis that each result must have; by default the one that the rules give it.
       name: what is being batched, for messages: `vmap(f)`.
-      mapping: that of the trace whose values the function may close over (see `BatchTrace`); a new one by default.
+      mapping: the mapping of the trace whose values the function may close over (see `BatchTrace`); a new one by default.
 
     Returns:
       The results and their batch axes.
@@ -196,7 +196,7 @@ def batch_flat(fun: Callable[..., Sequence[Any]], axis: Axis, args: Sequence[Any
 
 
 def over_axis(axis: Axis, mapping: object = None) -> BatchFunction:
-    """`batch_flat` over one axis, for who hands functions over; `mapping` as there."""
+    """A function that batches flat functions over one axis, by `batch_flat`; `mapping` as for `batch_flat`."""
     def batch(fun: Callable[..., Sequence[Any]], args: Sequence[Any], in_axes: Sequence[int | None]) -> tuple[list[Any], list[int | None]]:
         return batch_flat(fun, axis, args, in_axes, mapping=mapping)
     return batch

@@ -1,6 +1,7 @@
-"""Functions with derivative rules of their own, over a batch: each of their functions is batched.
+"""Batching of functions with derivative rules of their own: the function and each of its rules is batched.
 
-The rules outlive the trace that batches the call, and run later, in traces of their own; so how to batch is handed over as a function.
+The rules outlive the trace that batches the call, and run later, in traces of their own; so they get a function that batches, not the
+trace.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ BatchFunction = Callable[[Callable[..., Sequence[Any]], Sequence[Any], Sequence[
 
 
 class _Layout:
-    """Whether the results of a batched call have the batch axis, all of them in front; its first run decides.
+    """Whether the results of a batched call have the batch axis, all of them in front; the first run of the call decides.
 
-    They do if an operand is mapped. Otherwise it depends on what the function closes over, and on collectives over the mapped axis.
+    The results have it if an operand is mapped. Otherwise that depends on the values that the function closes over, and on collectives
+    over the mapped axis.
     """
 
     __slots__ = ("size", "batched")
@@ -114,7 +116,7 @@ def batch_backward(bwd: Callable[[list[Any], list[Any]], Sequence[Any]], batch: 
                    in_axes: Sequence[int | None]) -> list[Any]:
     """Cotangents of the operands over a batch by the rule `bwd(residuals, cts)` for one example, laid out like the operands.
 
-    They are summed where those are not mapped.
+    The cotangent of an operand that is not mapped is the sum over the batch.
     """
     present = [ct is not ZERO and ct is not None for ct in cts]
     given = [ct for ct, is_present in zip(cts, present) if is_present]

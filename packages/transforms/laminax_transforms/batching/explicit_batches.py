@@ -1,4 +1,4 @@
-"""Batches that are split over explicit mesh axes: over which, and operations under `vmap` whose results are to be split in a given way."""
+"""Batches that are split over explicit mesh axes, and operations under `vmap` whose results are to be split in a given way."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from laminax_ir.types.type_shardings import TypeSharding, names_of
 
 
 def mesh_axes_of(name: str, args: Sequence[Any], in_axes: Sequence[int | None], spmd_name: Hashable) -> Any:
-    """The entry of the mapped axis in the specs of the arguments, which must agree.
+    """The mesh axes that split the mapped axis: the entry of that axis in the specs of the arguments, which must agree.
 
     Raises:
       ValueError: if they differ, or `spmd_axis_name` is given too.
     """
-    mapped = [(get_aval(x), b) for x, b in zip(args, in_axes) if b is not None]  # what is not mapped may be anything
+    mapped = [(get_aval(x), b) for x, b in zip(args, in_axes) if b is not None]  # an argument that is not mapped may be any object
     entries = [aval._split.spec.partitions[b] for aval, b in mapped if aval._split is not None]
     if len(set(entries)) > 1:
         listed = ", ".join(f"{aval.str_short()} along axis {b}" for aval, b in mapped)
@@ -30,7 +30,7 @@ def mesh_axes_of(name: str, args: Sequence[Any], in_axes: Sequence[int | None], 
 
 
 def split_batch(x: Any, axis: int, mesh_axes: Any) -> Any:
-    """A value whose new axis is split over explicit mesh axes, where those do not split other axes of it."""
+    """The value with its new axis split over explicit mesh axes, unless these split other axes of the value."""
     split = get_aval(x)._split
     if split is None:
         return x

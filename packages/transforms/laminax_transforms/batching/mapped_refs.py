@@ -1,6 +1,7 @@
 """References that a function under `vmap` takes: examples of a batch of arrays.
 
-Such a reference lives in the trace of the transformation. Reading it reads the reference to the batch outside and gives a tracer.
+Such a reference belongs to the trace of the transformation. A read of it reads the reference to the whole batch, which is outside, and
+gives a tracer.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from laminax_transforms.batching.batch_axes import move_batch_axis
 
 
 def mapped_write_error(ref: Ref) -> ValueError:
-    """For a write by a mapped function to a reference that is not mapped: each example would write something else."""
+    """The error of a mapped function that writes to a reference that is not mapped: each example would write another value."""
     return ValueError(f"performing a set/swap operation with vmapped value on an unbatched array reference of type {ref.aval}. Move the "
                       "array reference to be an argument to the vmapped function? Make it in the function, or pass it with in_axes=0.")
 
@@ -25,7 +26,7 @@ class MappedRef(Ref):
     """A reference to one example of the arrays in `batch`, along an axis of it."""
 
     __slots__ = ("batch", "axis")
-    _trace: Any  # a `BatchTrace`, whose module imports this one
+    _trace: Any  # a `BatchTrace`; its module imports this module
 
     def __init__(self, trace: Any, batch: Ref, axis: int) -> None:
         self._trace = trace

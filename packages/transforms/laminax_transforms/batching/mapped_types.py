@@ -1,7 +1,8 @@
 """Types that `vmap` takes apart and puts together by functions of their own, such as arrays with named axes.
 
-A value of a registered type is one argument or result of the mapped function, though it may be a pytree container for others. What
-stands for it in `in_axes` or `out_axes` is a specification, whose type is registered with it and which only the two functions understand.
+A value of a registered type is one argument or result of the mapped function, though it may be a pytree container elsewhere. Its
+entry in `in_axes` or `out_axes` is a specification: an object of the type that is registered as `spec_type`, which only the registered
+functions `to_elt` and `from_elt` understand.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def register_vmappable(data_type: type, spec_type: type, axis_size_type: type, t
 
     Args:
       data_type: the type; it may be a pytree container.
-      spec_type: the type of what stands for such a value in `in_axes` and `out_axes`.
+      spec_type: the type of the entry for such a value in `in_axes` and `out_axes`.
       axis_size_type: the type of the axis' size; must be int.
       to_elt: `to_elt(cont, index, value, spec)` returns one example: it applies `cont(array, axis)` to the arrays in the value, and may
         call `index()` for the number of the example.
@@ -77,13 +78,13 @@ def is_map_spec(x: Any) -> bool:
 
 
 def size_of_mapped(name: str, flat: list[Any], specs: list[Any], axis_size: int | None) -> int | None:
-    """The size of the mapped axis, as the values of registered types with a `shape` have it that are mapped along a numbered axis.
+    """The size of the mapped axis, from the values of registered types that have a `shape` and are mapped along a numbered axis.
 
     Args:
       name: of the mapped function, for the message.
       flat: the arguments.
-      specs: what stands in `in_axes` for each.
-      axis_size: as given; None if it is not.
+      specs: the entry of `in_axes` for each argument.
+      axis_size: the size that the caller of `vmap` gave, or None.
 
     Raises:
       ValueError: if the sizes differ.
@@ -99,11 +100,11 @@ def size_of_mapped(name: str, flat: list[Any], specs: list[Any], axis_size: int 
 
 
 def with_mapped_types(flat_fun: Any, specs: list[Any], out_axes: Any) -> Callable:
-    """A flat function of examples, as one that is given and returns values of registered types whole.
+    """The flat function, with values of registered types taken apart into examples before it and put together after it.
 
     Args:
       flat_fun: flat function; has `out_tree` after a call.
-      specs: what stands in `in_axes` for each argument.
+      specs: the entry of `in_axes` for each argument.
       out_axes: as for `vmap`.
     """
     def fun(*flat: Any) -> Any:

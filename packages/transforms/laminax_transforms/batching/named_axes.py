@@ -1,7 +1,7 @@
-"""What varies along a named axis, for axes that no `vmap` takes away: those of devices, under `pmap`.
+"""Which values vary along a named axis of devices, under `pmap`.
 
-`reduce_axes` sums the cotangents of values that are shared along an axis (see `ops.collectives.psum_shared`). A `vmap` knows
-what is shared when it meets the operation. For an axis of devices it is a matter of following the program from its inputs.
+`reduce_axes` sums the cotangents of values that are shared along an axis (see `ops.collectives.psum_shared`). Under `vmap` a tracer
+tells whether its value is shared. For an axis of devices the program is followed from its inputs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def checked_reduce_axes(transform: str, reduce_axes: Any) -> tuple[Hashable, ...
     """The names of axes that a user gave as `reduce_axes`.
 
     Raises:
-      TypeError: if it is no sequence of them, such as one name alone.
+      TypeError: if `reduce_axes` is no sequence of names, such as one name alone.
     """
     if isinstance(reduce_axes, str) or not isinstance(reduce_axes, Iterable):
         raise TypeError(f"{transform}: reduce_axes must be a sequence of axis names, such as ('batch',); got {reduce_axes!r} of type "
@@ -86,7 +86,7 @@ class _VaryingTrace(Trace):
         return _VaryingTracer(self, x) if x_varies else x
 
     def _result_varies(self, primitive: Primitive, varies: Sequence[bool], params: dict[str, Any]) -> bool:
-        """Reductions and gathers over the whole axis give everybody the same; what scatters along it does not."""
+        """Reductions and gathers over the whole axis give all participants the same result; the other collectives do not."""
         named = params.get("axes") if primitive in _REDUCTIONS else params.get("axis_name")
         is_over_axis = primitive in _COLLECTIVES and self.axis_name in op.axis_names(named)
         if not is_over_axis:
@@ -119,13 +119,13 @@ def resolve_shared_sums(closed: ClosedJaxpr, axis_name: Hashable, varies: Sequen
     Args:
       closed: the program of one participant; the axis must be bound (`extend_axis_env`).
       axis_name: the axis.
-      varies: for each parameter, whether it is another value for each participant.
+      varies: for each parameter, whether its value differs between participants.
 
     Returns:
       The same program if there is no such sum in it.
 
     Raises:
-      NotImplementedError: if there is one inside of a loop or branch.
+      NotImplementedError: if there is such a sum inside of a loop or branch.
     """
     if not _contains_shared_sum(closed):
         return closed

@@ -98,9 +98,9 @@ class _Call(NamedTuple):
     """A call of a mapped function, taken apart.
 
     flat_fun: the function of one example, flat; knows the structure of the result once it was called.
-    example_fun: what the batching interpreter runs: `flat_fun`, with what stands for arguments of other types than arrays.
-    flat, flat_axes: the arguments, and where each is mapped; None for those that the batching interpreter hands on as they are.
-    size: of the mapped axis.
+    example_fun: the function that the batching interpreter runs: `flat_fun`, with values of registered types and references replaced.
+    flat, flat_axes: the arguments, and the mapped axis of each; None for those that the batching interpreter hands on as they are.
+    size: the size of the mapped axis.
     """
     flat_fun: FlatFunction
     example_fun: Callable
@@ -116,13 +116,14 @@ def _taken_apart(fun: Callable, in_axes: Any, out_axes: Any, axis_size: int | No
     typed, given = any_mapped_types(), axis_size
     is_leaf, accepts = (has_mapped_type, _is_mappable) if typed else (None, is_array_like)
     flat, in_tree = tree_flatten((args, kwargs), is_leaf)
-    whole = tree_unflatten(in_tree, [_Leaf()] * len(flat)) if typed else (args, kwargs)  # where axes are for a value of those types
+    # in_axes has one entry for a whole value of a registered type
+    whole = tree_unflatten(in_tree, [_Leaf()] * len(flat)) if typed else (args, kwargs)
     specs = flat_axes = _flat_in_axes(fun, in_axes, *whole)
     is_mapping_refs = False
-    if not all(accepts(x) for x, b in zip(flat, flat_axes) if b is not None):  # what is not mapped may be anything
+    if not all(accepts(x) for x, b in zip(flat, flat_axes) if b is not None):  # an argument that is not mapped may be any object
         check_array_leaves(f"vmap({function_name(fun)}): argument ", args, accepts)
         is_mapping_refs = True
-    if typed:  # those values are mapped by their own functions, and are arguments without an axis to the batching interpreter
+    if typed:  # values of registered types are mapped by their own functions; the batching interpreter gets them without an axis
         given = size_of_mapped(function_name(fun), flat, specs, axis_size)
         flat_axes = [None if has_mapped_type(x) else _plain_axis(fun, "in_axes", b) for x, b in zip(flat, specs)]
     size = _mapped_size(fun, whole[0], whole[1], in_axes, flat, flat_axes, given)
@@ -137,7 +138,7 @@ def _taken_apart(fun: Callable, in_axes: Any, out_axes: Any, axis_size: int | No
 
 
 def _mapping_refs(fun: Callable, example_fun: Any, args: Any, kwargs: Any, flat: Any, flat_axes: Any) -> tuple[Callable, list[int | None]]:
-    """The flat function with references to examples for those mapped, and the axes of the other arguments."""
+    """The flat function, which gets references to examples in the place of mapped references; and the axes of the other arguments."""
     names = _argument_paths(fun, args, kwargs)
     check_aliases(function_name(fun), "vmap", flat, (), names.__getitem__)
     refs = [(i, x, b) for i, (x, b) in enumerate(zip(flat, flat_axes)) if b is not None and isinstance(x, Ref)]
@@ -145,7 +146,7 @@ def _mapping_refs(fun: Callable, example_fun: Any, args: Any, kwargs: Any, flat:
 
 
 class _Leaf:
-    """In the place of an argument, where only the structure of the arguments matters."""
+    """Stands for an argument where only the structure of the arguments matters."""
 
 
 def _is_mappable(x: Any) -> bool:
@@ -208,7 +209,7 @@ def _mapped_size(fun: Callable, args: tuple[ArrayLike, ...], kwargs: dict[Any, A
 
 def _sizes_message(fun: Callable, args: tuple[Any, ...], kwargs: dict[str, ArrayLike], flat: Sequence[ArrayLike], flat_axes: Any,
                    sizes: dict[int, int], axis_size: int | None = None) -> str:
-    """Each size, the one that most axes have first, with one axis that has it."""
+    """The lines of the error: each size with one axis that has it, the most frequent size first."""
     paths = _described_arguments(fun, args, kwargs)
     by_size: dict[int, list[int]] = {}
     for index, size in sizes.items():

@@ -68,7 +68,7 @@ class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
         return jvp
 
     def defjvps(self, *jvps: Callable | None) -> None:
-        """Defines the rule as a sum over arguments: `jvp(tangent, result, *primals)` each, or None for zero."""
+        """Defines the rule as a sum over arguments: for each a function `jvp(tangent, result, *primals)`, or None for zero."""
         if self.nondiff_argnums:
             raise TypeError("defjvps does not support nondiff_argnums; use defjvp")
 
@@ -91,7 +91,7 @@ class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
             raise AttributeError(f"No JVP defined for custom_jvp function {function_name(self.fun)} using defjvp.")
         arguments, leaves = split_arguments("custom_jvp", self.fun, args, kwargs, self.nondiff_argnums)
         arguments.stop_gradients()
-        types: list[tuple[Any, list[ShapedArray]]] = []  # of the result, by each run of the function or its rule
+        types: list[tuple[Any, list[ShapedArray]]] = []  # the type of the result, appended by each run of the function or its rule
 
         def fun(*leaves: Any) -> Any:
             out, tree = tree_flatten(self.fun(*arguments.full(leaves)))
@@ -135,7 +135,7 @@ class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
 
 
 def _difference(function_type: tuple, rule_type: tuple) -> tuple[str, str, str] | None:
-    """In what the result of a rule is of another type than that of its function, and the two in words; None if it is of the same."""
+    """How the types of a rule's result and of the function's result differ, and both types in words; None if they are the same."""
     (tree, avals), (rule_tree, rule_avals) = function_type, rule_type
     if not tree == rule_tree:
         found, expected = (str(tree_unflatten(t, [*map(_Type, some)])) for t, some in (rule_type, function_type))
@@ -208,8 +208,8 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
           bwd: `bwd(*nondiff, residuals, cotangent) -> tuple` with one cotangent per differentiable argument, None for
             zero.
           symbolic_zeros: whether fwd gets `CustomVJPPrimal` leaves, and bwd `SymbolicZero` cotangents.
-          optimize_remat: whether the forward pass of a checkpointed call that saves nothing runs the function, and not fwd, which
-            is run for the backward pass then. The result has no derivative in forward mode in that case.
+          optimize_remat: whether the forward pass of a checkpointed call that saves nothing runs the function instead of fwd; fwd
+            then runs in the backward pass. In that case the result has no derivative in forward mode.
         """
         self.fwd = fwd
         self.bwd = bwd
@@ -222,7 +222,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
             raise AttributeError(f"No VJP defined for custom_vjp function {function_name(self.fun)} using defvjp.")
         arguments, leaves = split_arguments("custom_vjp", self.fun, args, kwargs, self.nondiff_argnums)
         arguments.refuse_traced(function_name(self.fun))
-        types: list[tuple[Any, list[ShapedArray]]] = []  # of the result, by each run of the function or its forward rule
+        types: list[tuple[Any, list[ShapedArray]]] = []  # the type of the result, appended by each run of the function or its forward rule
 
         def fun(*leaves: Any) -> Any:
             result = self.fun(*arguments.full(leaves))
@@ -310,7 +310,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
 
 
 class _Hole:
-    """A leaf of the arguments, which have some structure."""
+    """Stands for a leaf in a tree that has the structure of the arguments."""
 
     __slots__ = ()
 
@@ -319,8 +319,10 @@ _HOLE = _Hole()
 
 
 def _matched(rule: str, position: int, example: _Hole, ct: ArrayLike | None) -> list[Any]:
-    """What a rule returned for one argument, for each of its leaves. One value in the place of a container is that of all its
-    leaves; None are zeros."""
+    """The cotangents that a rule returned for one argument, one per leaf; None is zero.
+
+    One value in the place of a container counts for all leaves of the container.
+    """
     leaves, ct_tree = tree_flatten(ct, is_leaf=lambda x: x is None or isinstance(x, SymbolicZero))
     try:
         parts = ct_tree.flatten_up_to(example)
@@ -332,7 +334,7 @@ def _matched(rule: str, position: int, example: _Hole, ct: ArrayLike | None) -> 
 
 
 class _OfAnotherType(Exception):
-    """A cotangent is not of the type of its primal."""
+    """Raised for a cotangent whose type is not that of its primal."""
 
     def __init__(self, found: str, advice: str = "") -> None:
         self.found = found
@@ -340,7 +342,7 @@ class _OfAnotherType(Exception):
 
 
 def _checked_cotangent(ct: Any, expected: ShapedArray) -> Any:
-    """The cotangent in the dtype of its primal: rules may compute in a wider or narrower one."""
+    """The cotangent in the dtype of its primal: rules may compute in a wider or narrower dtype."""
     if ct is None or expected.dtype == dtypes.float0:
         return ZERO
     if isinstance(ct, SymbolicZero):

@@ -55,7 +55,7 @@ def custom_gradient(fun: Callable) -> Callable:
 
 @dataclass
 class _Pullback:
-    """A staged pullback, of which only the constants are arrays: a pytree, so that it can be a residual."""
+    """A staged pullback as a pytree of its constants, so that it can be a residual."""
     jaxpr: Jaxpr
     consts: list[Any]
     out_tree: Any

@@ -1,4 +1,4 @@
-"""Solvers that are differentiated through what they solve, not through how.
+"""Solvers that are differentiated through the equation that they solve, not through their iterations.
 
 A linear solve or a root is defined by an equation; the implicit function theorem gives its derivative from that equation,
 whatever iteration found the solution. Source: Blondel et al., "Efficient and Modular Implicit Differentiation",
@@ -39,14 +39,14 @@ def custom_linear_solve(matvec: Callable, b: Any, solve: Callable, transpose_sol
       solve: `solve(matvec, b)` returns the solution, a pytree like `b`.
       transpose_solve: `transpose_solve(vecmat, b)` solves with the transposed map; needed for reverse mode, unless the map is
         symmetric.
-      symmetric: whether `matvec` is its own transpose, which is then not derived; `solve` is then the default of `transpose_solve`.
+      symmetric: whether `matvec` is its own transpose. Its transpose is then not derived, and `transpose_solve` is by default `solve`.
       has_aux: whether `solve` and `transpose_solve` return a pair (solution, auxiliary data).
 
     Returns:
       The solution, a pytree like `b`; with `has_aux` a pair of it and the auxiliary data, which has derivative zero.
 
     Raises:
-      TypeError: if `matvec` or a solver returns another structure or other dtypes than it should, or something given is not callable.
+      TypeError: if `matvec` or a solver returns another structure or other dtypes than it should, or a given function is not callable.
       ValueError: if one returns other shapes.
 
     Example:

@@ -25,16 +25,17 @@ if TYPE_CHECKING:
 
 @api_boundary
 def linear_call(fun: Callable, fun_transpose: Callable, residual_args: Any, linear_args: Any) -> Any:
-    """Calls a linear function whose transpose is another given function, and not derived from it.
+    """Calls a linear function whose transpose is a second given function, and is not derived from the first.
 
-    The two are each other's transposes: transposing the call gives a call of `fun_transpose`, and transposing that a call of
-    `fun` again. `fun` is traced here, `fun_transpose` when the call is transposed.
+    The two functions are each other's transposes: the transpose of the call is a call of `fun_transpose`, whose transpose is a call of
+    `fun`. `fun` is traced here, `fun_transpose` when the call is transposed.
 
     Args:
       fun: `fun(residuals, x) -> y`, linear in `x`: pytrees of arrays.
       fun_transpose: `fun_transpose(residuals, y_ct) -> x_ct`, linear in `y_ct`.
-      residual_args: what both depend on in any way. Derivatives with respect to it are those of `fun` as it is written.
-      linear_args: what `fun` is linear in.
+      residual_args: the arguments on which both functions may depend in any way. Derivatives with respect to them are those of `fun`
+        as it is written.
+      linear_args: the arguments in which `fun` is linear.
 
     Returns:
       `fun(residual_args, linear_args)`.
@@ -83,8 +84,8 @@ def _with_unused(closed: ClosedJaxpr, avals: list[ShapedArray]) -> ClosedJaxpr:
 class custom_transpose(DecoratedFunction):  # noqa: N801  (a decorator)
     """Decorator: gives a linear function a transpose of its own.
 
-    The function and its transpose take residuals, on which they depend in any way, and what they are linear in. The transpose is
-    differentiated and transposed like any function; it may be decorated too, or call the function.
+    The function and its transpose take residuals, on which they may depend in any way, and arguments in which they are linear. The
+    transpose is differentiated and transposed like any function; it may be decorated too, or call the function.
 
     Args:
       fun: `fun(residuals, x) -> y`, linear in `x`: pytrees of arrays.
@@ -115,9 +116,9 @@ class custom_transpose(DecoratedFunction):  # noqa: N801  (a decorator)
         """Calls the function.
 
         Args:
-          out_types: a pytree of what has the shape and dtype of each result.
+          out_types: a pytree of objects with the shape and dtype of each result.
           res_arg: the residuals.
-          lin_arg: what the function is linear in.
+          lin_arg: the arguments in which the function is linear.
 
         Raises:
           AttributeError: if it has no transpose.
@@ -156,7 +157,7 @@ def _check_out_types(fun: Callable, out_types: ShapedArray, out_tree: PyTreeDef,
 
 
 def _signature(caller: str, residual_args: Any, linear_args: ArrayLike) -> tuple[_Signature, list[Any], list[Any]]:
-    """What a transpose needs to know of the arguments, which are not kept; and the arguments as lists."""
+    """The types and structures of the arguments, for the transpose, which does not keep the arguments; and the arguments as lists."""
     check_array_leaves(f"{caller}: residual_args", residual_args)
     check_array_leaves(f"{caller}: linear_args", linear_args)
     residuals, residual_tree = tree_flatten(residual_args)

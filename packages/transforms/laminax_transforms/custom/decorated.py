@@ -1,6 +1,6 @@
-"""What `custom_jvp`, `custom_vjp` and `custom_vmap` have in common, which are classes of functions with rules.
+"""The base class of `custom_jvp`, `custom_vjp` and `custom_vmap`: decorated functions, which have rules.
 
-A function can have rules of several kinds, in any order of the decorators; each kind is found on the outermost.
+A function can have rules of several kinds, in any order of the decorators; the outermost decorated function gives access to all.
 """
 
 from __future__ import annotations

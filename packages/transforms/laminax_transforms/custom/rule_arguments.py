@@ -1,4 +1,4 @@
-"""What rules that the user gives to a function get: its arguments, split, and symbolic zeros for what is not differentiated."""
+"""The arguments of rules that users give to functions: the split arguments of a call, and symbolic zeros."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def zero_from_primal(value: Any, symbolic_zeros: bool = False) -> Any:
 
 @dataclass
 class CustomVJPPrimal:
-    """What the forward rule gets for each leaf with symbolic_zeros: the value, and whether it is differentiated."""
+    """The forward rule's argument for each leaf, with symbolic_zeros: the value, and whether it is differentiated."""
     value: Any
     perturbed: bool
 
@@ -72,7 +72,7 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
 
 
 class RuleArguments:
-    """What the rules need of a call's arguments: the non-differentiable ones, and where the differentiable leaves go.
+    """The non-differentiable arguments of a call, and the places of its differentiable leaves.
 
     The leaves themselves are not kept: rules live as long as the program that the call is recorded in, and would hold
     on to the values of a finished trace.

@@ -81,14 +81,14 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
 
 
 def where_trees_part(expected: Any, tree: Any, expected_name: str, tree_name: str) -> str:
-    """The first place where a tree has another structure than it should, as part of a sentence."""
+    """The first place where a tree differs from the expected structure, as part of a sentence."""
     for mismatch in structure_errors(expected, tree, exact=True):
         where = keystr(mismatch.path)
         return f"{expected_name}{where} is {mismatch.prefix}, {tree_name}{where} is {mismatch.full}"
     return f"{expected_name} is {expected}, {tree_name} is {tree_structure(tree)}"
 
 
-# What is raised for a tangent of another shape, and of another dtype, than its primal.
+# The errors for a tangent whose shape, or whose dtype, differs from that of its primal.
 _JVP_MISMATCHES = (ValueError("jvp called with different primal and tangent shapes"),
                    TypeError("primal and tangent arguments to jax.jvp do not match"))
 _LINEARIZED_MISMATCHES = (ValueError("linearized function called on tangent values inconsistent with the original primal values"),) * 2
@@ -113,7 +113,7 @@ def _checked_tangent(what: str, primal: ArrayLike, tangent: ArrayLike, of_shape:
 
 
 def _checked_tangent_ref(what: str, primal: Ref, tangent: Any, error: Exception) -> Any:
-    """The tangent of a reference goes with it (see `DualRef`), and is none of the values."""
+    """Checks a reference to tangents. It goes with its primal, as a `DualRef`: the tangent as a flat argument is `ZERO`."""
     if not isinstance(tangent, Ref) or get_aval(tangent) != primal.aval.to_tangent_aval():
         got = get_aval(tangent) if is_array_like(tangent) or isinstance(tangent, Ref) else type(tangent).__name__
         raise type(error)(f"{error}. {what}: the tangent of a reference, {primal.aval}, must be a reference to tangents, "
@@ -123,14 +123,14 @@ def _checked_tangent_ref(what: str, primal: Ref, tangent: Any, error: Exception)
 
 
 def _typed(x: ArrayLike, aval: ShapedArray) -> Array:
-    """A tangent or cotangent; a Python scalar, which has no shape that rules could ask for, becomes one of the aval."""
+    """The tangent or cotangent; a Python scalar, which has no shape for rules to read, becomes a scalar of the aval's dtype."""
     if type(x) not in dtypes.python_scalar_types:
         return x
     return weak_scalar(x, aval.dtype) if aval.weak_type else aval.dtype.type(x)
 
 
 def _as_weak_as(primal_aval: ShapedArray, x: ArrayLike) -> Array:
-    """A tangent or cotangent, not zero, that is weakly typed if its primal is: operations on strongly typed values made it strong."""
+    """A nonzero tangent or cotangent, made weakly typed if its primal is: operations with strongly typed values made it strong."""
     if not primal_aval.weak_type or get_aval(x).weak_type:
         return x
     return convert_element_type_p.bind(x, new_dtype=primal_aval.dtype, weak_type=True)
@@ -200,7 +200,7 @@ class _LinearizedFunction(LinearFunction):
 
 
 class _AvalOnly:
-    """Stands for a value of which only the aval matters."""
+    """Stands for a value where only its aval is needed."""
 
     __slots__ = ("aval",)
 
@@ -226,7 +226,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
       `(result, vjp_fun)`, where `vjp_fun(cotangent)` takes a pytree like the result and returns a tuple with
       one cotangent per primal (`float0` zeros for integer primals); and the auxiliary data as a third item with
       `has_aux`. `vjp_fun` is a pytree and may be returned from a jitted function. `vjp_fun.with_refs(...)` is a function that adds
-      cotangents to references; it must be used where a primal is a reference, whose cotangent is that of what was in it at first.
+      cotangents to references; it must be used where a primal is a reference, whose cotangent is that of its initial value.
     """
     check_callable("vjp", fun)
     reduce_axes = checked_reduce_axes("vjp", reduce_axes)
@@ -248,7 +248,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
 
 
 def _paths(primals: tuple) -> Callable[[int], str]:
-    """What messages call the leaves of positional arguments: `0['w']`."""
+    """The names of the leaves of positional arguments in messages: `0['w']`."""
     def name(index: int) -> str:
         path, _ = tree_flatten_with_path(primals)[0][index]
         return f"{path[0].idx}{keystr(path[1:])}"
@@ -305,7 +305,7 @@ class VJPFunction(LinearFunction):
         return PullbackWithRefs(self.name, self._pull_back, self.program, self.in_tree, self.mask, entries)
 
     def _pull_back(self, cotangents: tuple, program: LinearProgram) -> list[Any]:
-        """The cotangents of the leaves of the primals; for references those of the arrays."""
+        """The cotangents of the leaves of the primals; for a reference, the cotangent of the array in it."""
         if len(cotangents) != 1:
             raise TypeError(f"the function that vjp returned, applied to {self.name}, takes one argument, the cotangent of the result of "
                             f"{self.name}; got {len(cotangents)}. If the result is a tuple or another container, give one like it.")
@@ -323,7 +323,7 @@ class VJPFunction(LinearFunction):
 
 
 def summed_over_axes(cts: list[Any], primals: Sequence[Any], reduce_axes: Sequence) -> list[Any]:
-    """Cotangents, those of primals that are shared along the named axes summed over them; they may be `ZERO`."""
+    """The cotangents (some may be `ZERO`), summed over the named axes where their primals are shared along them."""
     if not reduce_axes:
         return cts
     return [ct if ct is ZERO else psum_shared(ct, x, reduce_axes) for ct, x in zip(cts, primals)]

@@ -14,7 +14,7 @@ from laminax_transforms.base.zeros import ZERO, instantiate
 
 
 def linearize_custom_vjp(call: CustomVJPCall, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Results of the forward rule, and tangents that record the backward rule; the tangent trace is current."""
+    """The results of the forward rule, and their tangents, which record the backward rule; the tangent trace is current."""
     results, residuals, bwd = run_forward(call.fwd, call.bwd, primals, [t is not ZERO for t in tangents])
     out_avals = tuple(get_aval(r) for r in results)
     full = [_NO_TANGENT if isinstance(x, Ref) else instantiate(t, get_aval(x)) for x, t in zip(primals, tangents)]

@@ -1,8 +1,8 @@
 """Which results of a jaxpr depend on which parameters, found on its equations without tracing it again.
 
 Loops need to know, before their body is transformed, which carried values get a tangent, a batch axis or a cotangent
-in some iteration. The answers here may say yes once too often (a nested call of an unknown kind passes everything on),
-never no where it should be yes.
+in some iteration. The answers are conservative: a value may be marked without need (a nested call of an unknown kind marks all
+its results), and is never left unmarked where it should be marked.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def call_results(primitive: Primitive, params: dict[str, Any], nonzero: Sequence
 def _passes_tangents(eqn: JaxprEqn, _marked: set[Var], _axis: Any) -> list[bool]:
     primitive = eqn.primitive
     if primitive not in jvp_rules:
-        jvp_rules.find(primitive)  # imports the family's rules, which say where derivatives are zero
+        jvp_rules.find(primitive)  # imports the family's rules, which declare zero derivatives
     if primitive in zero_derivatives:
         return [False] * len(eqn.outvars)
     return [_is_inexact(v.aval.dtype) for v in eqn.outvars]
@@ -65,7 +65,7 @@ def _passes_batches(eqn: JaxprEqn, marked: set[Var], axis: Any) -> list[bool]:
 
 
 def _mapped_by_rule(eqn: JaxprEqn, batch_axes: list[int | None], axis: Any) -> list[bool]:
-    """As a user's batching rule says, which may put results together for all examples; it runs on a program that is thrown away."""
+    """Which results a user's batching rule maps: it may reduce a result over the batch. The rule is staged, and the program discarded."""
     found: list[int | None] = []
 
     def run(*operands: Any) -> Any:
@@ -146,13 +146,13 @@ _nested_rules: dict[Any, Callable] = {jit_p: _jit_flow, checkpoint_p: _jit_flow,
 
 
 def union(*flags: Sequence[bool]) -> Flags:
-    """Marked in any of them."""
+    """Marks what is marked in any of the given flags."""
     return tuple(any(column) for column in zip(*flags))
 
 
 def scan_fixpoint(body: ClosedJaxpr, flags: Flags, num_consts: int, num_carry: int,
                   step: Callable[[ClosedJaxpr, Flags], Flags]) -> tuple[Flags, Flags]:
-    """Marks of a loop body's parameters and results: a carried value is marked if it is in any iteration.
+    """The marks of a loop body's parameters and results: a carried value is marked if it is marked in any iteration.
 
     Args:
       body: `(*consts, *carry, *xs) -> (*carry, *ys)`.
@@ -169,7 +169,7 @@ def scan_fixpoint(body: ClosedJaxpr, flags: Flags, num_consts: int, num_carry: i
 
 
 def linear_parts(jaxpr: Jaxpr, linear: Flags) -> set[Var]:
-    """The variables that depend on the marked parameters and can carry tangents; all others are known without them."""
+    """The variables that depend on the marked parameters and can carry tangents; the others are known without tangents."""
     return _marked_variables(jaxpr, linear, tangent_results, _passes_tangents, None)
 
 

@@ -1,7 +1,7 @@
 """References that a function under `jvp` takes: primals with their tangents.
 
-Such a reference lives in the trace of the transformation. Reading it reads the two references outside and gives a tracer of
-both values; writing parts what is written.
+Such a reference belongs to the trace of the transformation and stands for two references outside. A read gives a dual tracer of
+their two values; a write divides the written value into its primal and its tangent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from laminax_transforms.base.zeros import instantiate
 
 
 def differentiated_write_error(ref: Ref) -> ValueError:
-    """For a value with a tangent, written to a reference that has none."""
+    """The error of writing a value with a tangent to a reference that has no tangent."""
     return ValueError("performing a set/swap operation with a differentiated value on a non-differentiated array reference of type "
                       f"{ref.aval}. Move the array reference to be an argument of the differentiated function? Make it in the function, or "
                       "write stop_gradient(value).")

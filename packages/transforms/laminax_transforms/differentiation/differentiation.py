@@ -62,7 +62,7 @@ class JVPTrace(Trace):
 
     __slots__ = ("parent", "rule_trace")
 
-    is_recorded = True  # operations on values without a tangent, which are the parent's
+    is_recorded = True  # operations on values without a tangent belong to the parent trace
     rules: Mapping[Any, Callable] = jvp_rules  # `rules[primitive](primals, tangents, params)` is result and tangent
 
     def __init__(self, parent: Trace, name: str = "") -> None:
@@ -86,7 +86,7 @@ class JVPTrace(Trace):
             return self.parent.process(primitive, operands, params)
         previous, origin = state.trace, state.source
         state.trace = self.rule_trace
-        if origin is None:  # the operations of the rule come from the line of this one; it is looked up once
+        if origin is None:  # the operations of the rule get the source line of this operation, which is looked up once
             state.source = source.current()
         try:
             result, tangent = self.rules[primitive](primals, tangents, params)
@@ -105,7 +105,7 @@ class JVPTrace(Trace):
         return (x.primal, x.tangent) if type(x) is DualTracer and x._trace is self else (x, ZERO)
 
     def primal(self, x: Any) -> Any:
-        """The primal of any value; anything that is not a dual value as it is."""
+        """The primal of a dual value; any other value as it is."""
         return x.primal if type(x) is DualTracer and x._trace is self else x
 
     def join(self, primal: Any, tangent: Any) -> Any:
@@ -126,7 +126,7 @@ class JVPTrace(Trace):
         if all(t is ZERO for t in tangents):
             with current_trace(self.parent):
                 return self.parent.process_custom_vjp(call)
-        with current_trace(self.rule_trace):  # in forward mode, whoever runs the tangents refuses them: nobody may need them
+        with current_trace(self.rule_trace):  # forward mode fails only where these tangents are computed
             results, out_tangents = linearize_custom_vjp(call, primals, tangents)
         return [self.join(r, t) for r, t in zip(results, out_tangents)]
 
@@ -170,8 +170,8 @@ def jvp_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents
       The results and their tangents, which may be `ZERO`.
     """
     if type(state.trace) is TangentTrace and any(type(t) is LinearTracer for t in tangents):
-        # Inside a derivative rule. A call would give primals and tangents as results of one operation, all of them linear
-        # for the tape; linearization keeps the two apart.
+        # Inside a derivative rule. Forward mode would make primals and tangents results of one call, and the tape would take
+        # all of them for linear; linearization separates primals and tangents.
         results, program = linearize_flat(fun, primals, [t is not ZERO for t in tangents], name)
         return results, program.apply([t for t in tangents if t is not ZERO])
     trace = JVPTrace(state.trace, name)
@@ -194,7 +194,7 @@ def linearize_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any],
       primals: the point.
       is_differentiated: which arguments have tangents; all by default.
       name: what is being differentiated, for messages: `grad(loss)`.
-      argument_names: what messages call an argument, given its index.
+      argument_names: from the index of an argument to its name in messages.
 
     Returns:
       The results, and the linear program from the tangents of the differentiated arguments to the tangents

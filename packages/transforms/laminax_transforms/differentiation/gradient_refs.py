@@ -1,7 +1,7 @@
 """Gradients that are added to references: `vjp(...)[1].with_refs(...)`, and derivatives by references that a function takes.
 
-A reference that a function takes is differentiated as the array in it: the function gets a reference of its own to that, and
-its last value is a further result, which is written back.
+A reference that a function takes is differentiated as the array in it: the function gets a new reference to that array, and the last
+value of the new reference is a further result, which is written back to the caller's reference.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class DontWant:
 
 
 class GradRef:
-    """In the place of a cotangent that was added to a reference."""
+    """Stands for a cotangent that was added to a reference."""
 
     def __repr__(self) -> str:
         return "GradRef()"
 
 
 class DidntWant:
-    """In the place of a cotangent that was not computed."""
+    """Stands for a cotangent that was not computed."""
 
     def __repr__(self) -> str:
         return "DidntWant()"
@@ -55,7 +55,7 @@ for _kind in (GradRef, DidntWant):
 
 
 class PullbackWithRefs:
-    """A function of the cotangent that adds to references what `with_refs` has said, and returns the rest.
+    """A function of the cotangent that adds cotangents of the primals to the references given to `with_refs`, and returns the others.
 
     Args:
       name: the differentiated function's, for messages.
@@ -86,7 +86,7 @@ class PullbackWithRefs:
 
 
 def _towards(program: LinearProgram, wanted: Sequence[bool]) -> LinearProgram:
-    """The program without what does not depend on an input that is wanted."""
+    """The program with only the equations that depend on a wanted input."""
     if all(wanted):
         return program
     live = {index for index, is_wanted in zip(program.inputs, wanted) if is_wanted}
@@ -99,12 +99,12 @@ def _towards(program: LinearProgram, wanted: Sequence[bool]) -> LinearProgram:
 
 
 def checked_entries(name: str, in_tree: Any, in_avals: Sequence[ShapedArray | AbstractRef], entries: tuple) -> list[Any]:
-    """What `with_refs` got, one entry for each leaf of the arguments.
+    """The arguments of `with_refs`, checked: one entry for each leaf of the differentiated function's arguments.
 
     Raises:
       ValueError: for another structure than the arguments', a reference of another type than the cotangent, or no reference for
         an argument that is one.
-      TypeError: for anything else than an entry.
+      TypeError: for an entry that is no reference, `GradValue()` or `DontWant()`.
     """
     paths = tree_flatten_with_path(entries, is_leaf=lambda x: isinstance(x, (Ref, GradValue, DontWant)))
     if paths[1] != in_tree:
@@ -128,14 +128,15 @@ def checked_entries(name: str, in_tree: Any, in_avals: Sequence[ShapedArray | Ab
 
 
 def unbound_error(name: str, aval: AbstractRef) -> ValueError:
-    """For the gradient by a reference that there is no reference for."""
+    """The error for a primal that is a reference, when no reference was given for its gradient."""
     return ValueError(f"vjp: Expected cotangent type {aval}, since {name} was given a reference: its gradient must be accumulated into a "
                       "ref. Bind one with pullback.with_refs(new_ref(zeros)), or ad.DontWant() there.")
 
 
 def with_arrays_for_refs(fun: Callable, refs: Sequence[tuple[int, Ref]]) -> tuple[Callable, Callable[[Sequence[Any]], list[Any]]]:
-    """A flat function of the arrays in some of its arguments, with their last values as further results; and what writes these
-    back and gives the results of the function itself.
+    """A flat function with arrays in the place of references, whose last values are further results; and `write_back`.
+
+    `write_back(results)` writes these last values to the references and returns the results of `fun` itself.
 
     Args:
       refs: the places of the references among the arguments, and the references.
@@ -162,10 +163,10 @@ def with_arrays_for_refs(fun: Callable, refs: Sequence[tuple[int, Ref]]) -> tupl
 
 
 def arrays_of(values: Sequence[Any]) -> list[Any]:
-    """The values, with the arrays in references in their places."""
+    """The values, each reference replaced by the array in it."""
     return [read(x) if isinstance(x, Ref) else x for x in values]
 
 
 def no_cotangents(count: int) -> list[Any]:
-    """The cotangents of what references have in them at the end, of which nobody else knows."""
+    """Zero cotangents, for the last values of references: these are no results of the user's function."""
     return [ZERO] * count

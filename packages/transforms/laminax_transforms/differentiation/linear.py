@@ -1,8 +1,8 @@
 """Linear programs: recorded by the tangent trace, run forwards or transposed.
 
-While a derivative rule runs, the tangent trace is current. Operations that touch no tangent go straight to
-the parent trace; the others are linear in the tangents by construction and are recorded on a tape, with the
-parent's values they use as residuals. `transposition` walks the tape backwards. Source: Radul et al., "You Only Linearize Once", POPL 2023.
+While a derivative rule runs, the tangent trace is current. Operations without a tangent among their operands go straight to
+the parent trace; the others are linear in the tangents by construction and are recorded on a tape. The parent's values among
+their operands are their residuals. `transposition` walks the tape backwards. Source: Radul et al., "You Only Linearize Once", POPL 2023.
 """
 
 from __future__ import annotations
@@ -77,13 +77,13 @@ class TangentTrace(Trace):
     __slots__ = ("parent", "tape", "origins")
 
     records_tangents = True
-    is_recorded = True  # operations on values that are not linear, which are the parent's
+    is_recorded = True  # operations on values that are not linear belong to the parent trace
 
     def __init__(self, parent: Trace, name: str = "", argument_names: Callable[[int], str] | None = None) -> None:
         super().__init__(name, argument_names)
         self.parent = parent
         self.tape: list[LinearEqn] = []
-        self.origins: list[source.SourceInfo | None] = []  # of each value by its index; None for an input
+        self.origins: list[source.SourceInfo | None] = []  # the origin of each value by its index; None for an input
 
     def new_input(self, aval: ShapedArray) -> LinearTracer:
         """A linear value that stands for a tangent argument."""
@@ -92,7 +92,7 @@ class TangentTrace(Trace):
         return tracer
 
     def origin(self, index: int) -> tuple[str, str]:
-        """Of the value whose tangent has this index, as `Tracer.origin`."""
+        """The origin of the value whose tangent has this index, as in `Tracer.origin`."""
         info = self.origins[index]
         return (self.describe_argument(index), "") if info is None else ("", source.summarize(info))
 
@@ -146,7 +146,7 @@ class TangentTrace(Trace):
             outs = self._record_call(linear, [env[v] for v in linear.invars],
                                      tuple([(position[v], index) for i, index in inputs if (v := whole.invars[i]) in position]))
             for v, x in zip(linear.outvars, outs):
-                results.setdefault(v, x)  # a loop may need to carry what is known already
+                results.setdefault(v, x)  # a loop may have to carry values that are known already
         return [results[v] for v in whole.outvars]
 
     def ref_error(self, ref: Any) -> Any:
@@ -159,7 +159,7 @@ class TangentTrace(Trace):
         return self._process_custom(call, "process_custom_vjp")
 
     def _process_custom(self, call: CustomJVPCall | CustomVJPCall, method: str) -> list[Array]:
-        # On tangents the function is linear already and its rule has nothing to add.
+        # Applied to tangents, the function is linear, and its derivative rule is not needed.
         if any(type(x) is LinearTracer and x._trace is self for x in call.operands):
             return call.call_primal()
         with current_trace(self.parent):
@@ -176,7 +176,7 @@ class TangentTrace(Trace):
 
 
 def live_equations(tape: Sequence[LinearEqn], results: Iterable[int | None]) -> list[LinearEqn]:
-    """The equations that the results depend on, and those without a result, which have effects; in order."""
+    """The equations that the results depend on, and the equations without results, which are there for their effects; in order."""
     needed = {index for index in results if index is not None}
     live = []
     for eqn in reversed(tape):
@@ -233,8 +233,8 @@ class LinearProgram:
           cts: one per result.
           sums_shared: inside of a program per device, whether cotangents of inputs that all devices share are summed over
             them here, or by the caller; see `varying`.
-          used_up: whether the program is not needed again. Each equation is then let go once it is transposed, and with it
-            its residuals: a gradient needs less memory at once.
+          used_up: whether the program is not needed again. Each equation and its residuals are then released once it is
+            transposed: a gradient needs less memory at once.
         """
         how = accumulation((*self.in_avals, *self.out_avals, *(aval for eqn in self.eqns for aval in eqn.out_avals)) if in_use else (),
                            sums_shared)

@@ -1,4 +1,4 @@
-"""Functions that run a linear program, which may cross the border of a jitted function: pytrees of the program's residuals."""
+"""Functions that run a linear program. As pytrees of its residuals they may be arguments and results of jitted functions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LinearFunction:
         self.skeleton: LinearFunction | None = None
 
     def replace(self, program: LinearProgram, primals: Sequence[Any]) -> LinearFunction:
-        """The same function of another program."""
+        """The same function with another program."""
         other = copy.copy(self)
         other.program = program
         other.primals = primals
@@ -48,7 +48,7 @@ class _Slot:
 
 
 def _flatten(function: LinearFunction) -> tuple[Any, Any]:
-    """Residuals, and the function without them: made once, so that the same function has the same structure."""
+    """The residuals, and the function without them as the structure; computed once, so that a function has the same structure each time."""
     if function.skeleton is None:
         residuals = function.program.residuals()
         emptied = function.program.with_residuals([_Slot() for _ in residuals])

@@ -55,7 +55,7 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -
     program = linear_program_of(flat_fun, avals)
     _check_linear_dtypes(fun, [aval.dtype for aval in avals], [aval.dtype for aval in program.out_avals if aval is not None])
     _check_jointly_linear(fun, program)
-    likes = [x if is_array_like(x) else np.zeros((), np.float32) for x in flat]  # a shape alone is shared by all examples
+    likes = [x if is_array_like(x) else np.zeros((), np.float32) for x in flat]  # a bare shape is shared by all examples
     return _TransposedFunction(program, in_tree, flat_fun.out_tree, avals, reduce_axes, likes if reduce_axes else ())
 
 
@@ -95,7 +95,7 @@ def _check_linear_dtypes(fun: Callable, ins: list, outs: list) -> None:
 
 
 def _check_jointly_linear(fun: Callable, program: LinearProgram) -> None:
-    """Products are linear in each operand alone: one of two values that both depend on the arguments is not linear."""
+    """Refuses products of two values that both depend on the arguments: a product is linear in each operand alone, not in both."""
     for eqn in program.eqns:
         if Trait.PRODUCT in eqn.primitive.traits and len(eqn.inputs) > 1:
             where = source.summarize(eqn.source)

@@ -1,9 +1,9 @@
 """Calls of which some results depend on the tangents and others do not.
 
 A rule written by a user may compute a value and its tangent in one call: `vmap` of `jvp` of a jitted function binds one call
-with both. On the tape of a linear program the call would make even the value linear. It is split in two, by
-dead-code elimination: one call for the results known without the tangents, one for the others, which computes again what
-it needs of the first.
+with both results. On the tape of a linear program even the value would count as linear. Dead-code elimination splits the call in two:
+one call for the results that are known without the tangents, and one for the others, which recomputes the intermediate values that it
+needs.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def split_equation(eqn: JaxprEqn, linear: Sequence[bool]) -> tuple[JaxprEqn, Jax
       linear: which operands are linear.
     """
     dependent = call_results(eqn.primitive, eqn.params, linear)
-    if dependent is None or all(dependent) or eqn.effects:  # in two calls the effects would happen twice
+    if dependent is None or all(dependent) or eqn.effects:  # split in two calls, the effects would happen twice
         return None
     rule = dce_rules.find(eqn.primitive)
     if rule is None:
         return None
     known = rule([not d for d in dependent], eqn)[1]
-    if not {v for v, is_lin in zip(eqn.invars, linear) if is_lin}.isdisjoint(known.invars):  # could not be thinned so far
+    if not {v for v, is_lin in zip(eqn.invars, linear) if is_lin}.isdisjoint(known.invars):  # the known part still uses a linear operand
         return None
     return known, rule(list(dependent), eqn)[1] if any(dependent) else None
 

@@ -1,8 +1,8 @@
 """Transposition: the adjoint of a tape.
 
-Walks the equations backwards and sums one cotangent per linear value. Most values have types of shape and dtype alone, and their
-cotangents are added as they are. What types may say beyond that, how a value is split or along which axes it varies, its cotangents
-must say too before they can be added: that is an `Accumulation`.
+Walks the equations backwards and sums one cotangent per linear value. Most types consist of a shape and a dtype alone, and cotangents
+of such values are added as they are. Where a type also says how a value is split, or along which axes it varies, an `Accumulation`
+brings the cotangents to the matching type before they are added.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:  # the tape's module imports this one
 
 
 class Accumulation:
-    """How cotangents are brought together that are split over explicit mesh axes, or in other memory, as their primals are."""
+    """Adds cotangents of values that are split over explicit mesh axes, or in other memory than the device's."""
 
     is_split = True
 
     def conformed(self, ct: Any, aval: ShapedArray) -> Any:
-        """A cotangent of a value of this type, of the type that it is to have."""
+        """A cotangent of a value of this type, brought to the type of its cotangents."""
         split = aval._split
         return in_memory(reshard(ct, None if split is None else split.of_cotangents()), aval.memory_space)
 
@@ -39,11 +39,11 @@ class Accumulation:
         return add_p.bind(total, term)
 
     def entered(self, cts: list[Any], eqn: LinearEqn) -> tuple[list[Any], LinearEqn]:
-        """The cotangents of the results of a call, and the call, of types that fit together."""
+        """The cotangents of the results of a call, and the call, brought to types that match each other."""
         return cts, eqn
 
     def finished(self, cts: list[Any], avals: Sequence[ShapedArray]) -> list[Any]:
-        """The cotangents of the inputs, of these types; they may be `ZERO`."""
+        """The cotangents of inputs of these types, as they are returned; they may be `ZERO`."""
         return cts
 
 
@@ -73,7 +73,7 @@ class CheckedAccumulation(Accumulation):
 
 
 def accumulation(avals: Iterable[ShapedArray | None], sums_shared: bool) -> Accumulation | None:
-    """How cotangents of values of these types are brought together; None if they are added as they are."""
+    """The `Accumulation` for values of these types; None if their cotangents are added as they are."""
     is_split = any(aval is not None and aval._plain is not None for aval in avals)
     if checked_axes():
         return CheckedAccumulation(is_split, sums_shared)
@@ -84,9 +84,9 @@ def transpose_equations(eqns: list[LinearEqn], cts: list[Any], how: Accumulation
     """Brings cotangents from the results of a tape to its inputs.
 
     Args:
-      eqns: the tape; each equation is taken from it once it is transposed, and with it its residuals may go.
-      cts: by tape index the cotangents so far, `ZERO` where there is none; those of results are replaced by `ZERO` on the way.
-      how: as `accumulation` says.
+      eqns: the tape; each equation is removed once it is transposed, so that its residuals can be freed.
+      cts: the cotangents so far by tape index, `ZERO` where there is none; those of results are replaced by `ZERO` on the way.
+      how: the result of `accumulation`.
     """
     add = add_p.bind if how is None else how.added
     origin = where = None  # several equations in a row come from one operation, and several operations from one function
@@ -128,7 +128,7 @@ _new_tuple = tuple.__new__  # a named tuple's own constructor costs three times 
 
 
 def _transposed_names(stack: NameStack) -> NameStack:
-    """The names of what transposes an operation: inside of `transpose`, which is around the differentiation."""
+    """The name stack of the transposed operations: `transpose(...)` around the names of the differentiation."""
     for i in range(len(stack) - 1, -1, -1):
         if stack[i] is JVP:
             return NameStack((*stack[:i], TRANSPOSE, *stack[i:]))

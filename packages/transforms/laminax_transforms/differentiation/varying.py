@@ -1,10 +1,10 @@
 """Cotangents along the axes of devices that are checked (see `laminax_ir.tracing.manual_axes`).
 
-Each device has a cotangent of its own for a value that varies. For a value that does not, all have the same one: the sum of what
-they make of it. Its type tells what a cotangent is: one that does not vary is that sum, one that varies is each device's share of
-it. Sums are linear, so shares may be summed late: at the inputs of the outermost linear program, or of a loop's body, or where
-the transpose of a sum over devices needs it. They are not summed in branches, which devices may take or not: a sum that only
-some take part in never ends.
+For a value that varies, each device has a cotangent of its own. For a value that does not vary, the cotangent is one sum over the
+devices. The type of a cotangent tells its state: a cotangent that does not vary is that sum, and a cotangent that varies is the
+device's share of the sum. Sums are linear, so shares may be summed late: at the inputs of the outermost linear program, or of a
+loop's body, or where the transpose of a sum over devices needs the sum. Shares are not summed in branches, since some devices may
+take another branch: a sum in which only some devices take part never ends.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ def varying_axes(x: Any) -> tuple:
 
 
 def varying_like(ct: Any, aval: ShapedArray | None) -> Any:
-    """A cotangent of a value of this type, of a type that says so where the value varies."""
+    """A cotangent of a value of this type, made to vary along the axes along which the value varies."""
     return ct if ct is ZERO or aval is None else vary(ct, varying_axes(aval))
 
 
 def tangents_like(pairs: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Results with their tangents, these of types that say so where the result varies."""
+    """Results with their tangents; the tangents are made to vary along the axes along which their results vary."""
     return [(p, t if t is ZERO else vary(t, varying_axes(p))) for p, t in pairs]
 
 
 def summed_like(ct: Any, aval: ShapedArray) -> Any:
-    """The cotangent of a value of this type, with shares summed where the value is one value."""
+    """The cotangent of a value of this type, with shares summed along the axes along which the value does not vary."""
     return ct if ct is ZERO else _summed(ct, [name for name in varying_axes(ct) if name not in aval.named_shape])
 
 
 def entered(cts: Sequence[Any], eqn: Any, sums_shared: bool) -> tuple[list[Any], Any]:
-    """The cotangents of the results of one equation, and the equation, of types that fit together.
+    """The cotangents of the results of one equation, and the equation, brought to types that match each other.
 
-    Shares of what all devices have are summed; or, where they must not be, a called program is made one that takes shares.
+    Shares are summed for results that do not vary; or, where they must not be summed, a called program is changed to take shares.
     """
     if sums_shared or eqn.primitive not in (jit_p, checkpoint_p):
         return [summed_like(ct, aval) for ct, aval in zip(cts, eqn.out_avals)], eqn
@@ -83,7 +83,7 @@ def _share(ct: Any, names: Sequence) -> Any:
 
 @cached_by_jaxpr
 def with_varying_results(closed: ClosedJaxpr, axes: tuple[tuple, ...]) -> ClosedJaxpr:
-    """The program with results of types that say that they vary along the given axes."""
+    """The program with results that are typed as varying along the given axes."""
     if all(set(names) <= set(varying_axes(aval)) for names, aval in zip(axes, closed.out_avals)):
         return closed
 
@@ -94,7 +94,7 @@ def with_varying_results(closed: ClosedJaxpr, axes: tuple[tuple, ...]) -> Closed
 
 
 def branches_alike(branches: Sequence[ClosedJaxpr], index: Any) -> tuple[ClosedJaxpr, ...]:
-    """Branches whose results vary along the same axes: those of any branch, and those of the index that chooses one."""
+    """The branches with results that vary along the same axes: the axes of any branch, and those of the index that chooses a branch."""
     if not checked_axes():
         return tuple(branches)
     chosen = set(varying_axes(index))

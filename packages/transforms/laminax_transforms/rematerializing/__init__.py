@@ -1,1 +1,1 @@
-"""`checkpoint`: what is saved, and what is computed again."""
+"""`checkpoint`: which values are saved, and which are computed again."""

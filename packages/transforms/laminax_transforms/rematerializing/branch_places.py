@@ -1,4 +1,4 @@
-"""Branches that return different values: each gets a place among further results that all branches have."""
+"""Branches that return different further values: each value gets a place among further results that all branches have."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def shared_places(branches: Sequence[Sequence[ShapedArray]]) -> tuple[list[list[
 
 
 def with_places(branch: ClosedJaxpr, count: int, places: Sequence[int], avals: Sequence[ShapedArray]) -> ClosedJaxpr:
-    """The branch with its results from number `count` on at their places, and zeros where another branch has some."""
+    """The branch with its results from number `count` on at their places, and zeros at the other places."""
     jaxpr = branch.jaxpr
     if list(places) == list(range(len(avals))):
         return branch

@@ -46,11 +46,11 @@ def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse:
 
     Args:
       fun: function of arrays, scalars and containers of them. May be left out, to give options in a decorator.
-      concrete: whether Python control flow in `fun` may depend on the values of its arguments. They must then be known
-        when it is called: it cannot be inside of a jit.
+      concrete: whether Python control flow in `fun` may depend on the values of its arguments. The values must then be known
+        at the call, which cannot be inside of a jit.
       prevent_cse: whether the compiler is kept from merging the recomputation with the first computation, which would
-        defeat the purpose. Unnecessary inside of a scan. A sequence says it for each positional argument that is traced: the
-        recomputation may then use what the compiler knows of the others; an entry may be a tree prefix of its argument.
+        defeat the purpose. Unnecessary inside of a scan. A sequence has a flag for each positional argument that is traced, or a
+        tree prefix of it with flags: for arguments with False the compiler may use in the recomputation what it knows of them.
       policy: which intermediate values to keep after all, `policy(primitive, *avals, **params) -> bool` for the operation
         that computes one; `checkpoint_policies` has many. By default none.
       static_argnums: positions of arguments that are not traced: hashable Python values.
@@ -174,7 +174,7 @@ _programs: WeakKeyDictionary[Callable, dict[tuple, _Traced]] = WeakKeyDictionary
 
 
 def _trace_cached(call: _Call) -> _Traced:
-    """The function's program, its constants and the structure of its result; traced once per types if it closes over no tracer."""
+    """The function's program, its constants and the structure of its result; traced once per argument types if it closes over no tracer."""
     try:
         known = _programs.setdefault(call.fun, {})
         key = call.key()
@@ -190,7 +190,7 @@ def _trace_cached(call: _Call) -> _Traced:
 
 
 class _ConcreteStagingTrace(StagingTrace):
-    """Records operations and computes their values along, as far as those of the operands are known."""
+    """Records operations, and computes the values of those whose operands are known."""
 
     __slots__ = ("values",)
 
@@ -217,7 +217,7 @@ def _known_value(x: ArrayLike) -> Any | None:
 
 
 def _trace_with_values(call: _Call) -> _Traced:
-    """As `_trace_cached`, with the values of the arguments known to the function."""
+    """Like `_trace_cached`, but the function knows the values of its arguments."""
     trace = _ConcreteStagingTrace(function_name(call.fun))
     with at_work(trace):
         inputs = [trace.new_input(aval) for aval in call.avals]
@@ -268,7 +268,7 @@ def dots_with_no_batch_dims_saveable(prim: Any, *_: Any, **params: Any) -> bool:
 
 
 def save_anything_except_these_names(*names_not_to_save: str) -> Callable[..., bool]:
-    """A policy that keeps every value but those with one of the names given by `checkpoint_name`."""
+    """A policy that keeps every value except those with one of the given names (see `checkpoint_name`)."""
     refused = _checked_names("save_anything_except_these_names", names_not_to_save)
 
     def policy(prim: Any, *_: Any, **params: Any) -> bool:
@@ -277,7 +277,7 @@ def save_anything_except_these_names(*names_not_to_save: str) -> Callable[..., b
 
 
 def save_any_names_but_these(*names_not_to_save: str) -> Callable[..., bool]:
-    """A policy that keeps the values with names given by `checkpoint_name`, but those with one of these."""
+    """A policy that keeps the values with names given by `checkpoint_name`, except those with one of the given names."""
     refused = _checked_names("save_any_names_but_these", names_not_to_save)
 
     def policy(prim: Any, *_: Any, **params: Any) -> bool:
@@ -324,7 +324,7 @@ def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Callab
 
 def save_and_offload_only_these_names(*, names_which_can_be_saved: Sequence[str], names_which_can_be_offloaded: Sequence[str],
                                       offload_src: str, offload_dst: str) -> Callable[..., bool | Offloadable]:
-    """A policy that keeps the values with some names given by `checkpoint_name`, and those with some others in other memory.
+    """A policy that keeps the values with some names given by `checkpoint_name`, and moves those with other names to other memory.
 
     Args:
       names_which_can_be_saved: the names of the values to keep where they are.

@@ -1,8 +1,8 @@
-"""Rematerialization: a program split into what is computed once and what is computed again for its derivative.
+"""Rematerialization: splits a program into a part that is computed once and a part that is computed again for its derivative.
 
-The linearized program's residuals are the values that its linear part needs. A plain call keeps them all. Here only the
-inputs are kept, and those values that a policy accepts; the equations between these and the residuals go into the
-derivative's program, in front of its linear part. Source: Griewank and Walther, "Evaluating Derivatives", chapter 12.
+The linearized program's residuals are the values that its linear part needs. A plain call keeps all residuals. Here only the
+inputs and the values that a policy accepts are kept; the equations that compute the residuals from them go into the derivative's
+program, in front of its linear part. Source: Griewank and Walther, "Evaluating Derivatives", chapter 12.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Rematerialized:
     """A program split for differentiation.
 
     primal: `(*inputs) -> (*results, *saved values)`.
-    tangent: `(*inputs, those of `used_inputs`, *saved values, *nonzero tangents) -> (*nonzero tangents of results)`,
+    tangent: `(*inputs in used_inputs, *saved values, *nonzero tangents) -> (*nonzero tangents of results)`,
       linear in the tangents.
     num_saved: how many values are saved besides the inputs.
     """
@@ -73,7 +73,8 @@ def rematerialize(closed: ClosedJaxpr, nonzero: tuple[bool, ...], policy: Policy
     choice = _choose(policy, jaxpr.eqns, residuals)
     saved = choice.saved
     primal = closed
-    if saved or _calls_reverse_rules(closed.jaxpr, set()):  # which have run now: forward mode may be applied to what they consist of
+    # In `jaxpr` the forward rules of such functions have run: forward mode may be applied to their operations.
+    if saved or _calls_reverse_rules(closed.jaxpr, set()):
         results = jaxpr.outvars[:len(closed.out_avals)]
         primal = ClosedJaxpr(jaxpr.replace(outvars=[*results, *saved], eqns=_needed(choice.first, [*results, *saved])), full.consts)
         primal, _ = dce_closed_jaxpr(primal, [True] * len(primal.out_avals), True)
@@ -88,11 +89,11 @@ def rematerialize(closed: ClosedJaxpr, nonzero: tuple[bool, ...], policy: Policy
     return Rematerialized(primal, tangent, used_inputs, len(saved), split.out_nonzero)
 
 
-_MAY_RUN_AGAIN = frozenset((debug_effect, ordered_debug_effect))  # what is printed is printed again, unless the policy saves it
+_MAY_RUN_AGAIN = frozenset((debug_effect, ordered_debug_effect))  # a second run prints again
 
 
 def _choose(policy: Policy | None, eqns: Sequence[JaxprEqn], residuals: Iterable[Any]) -> Choice:
-    """What to save of a program, and what to run again, for the residuals."""
+    """Which values of a program to save, and which equations to run again, to have the residuals."""
     needed = {v for v in residuals if type(v) is not Literal}
     first: list[JaxprEqn] = []
     saved: list[Var] = []
@@ -128,7 +129,7 @@ def _choose(policy: Policy | None, eqns: Sequence[JaxprEqn], residuals: Iterable
 
 
 def _decision(policy: Policy, eqn: JaxprEqn) -> bool | Offloadable:
-    """What the policy says of the results of an equation: whether to save them, or where."""
+    """The policy's answer for the results of an equation: whether to save them, or in which memory."""
     decision = policy(eqn.primitive, *[v.aval for v in eqn.invars], **eqn.params)
     if isinstance(decision, Offloadable):
         return decision
@@ -160,8 +161,10 @@ _MEMORY_KINDS = ("device", HOST_KIND)
 
 
 def _calls_reverse_rules(jaxpr: Jaxpr, seen: set[Jaxpr]) -> bool:
-    """Whether a function with a reverse rule of its own is called, by the program or by one in it that has not been seen; but for
-    those that ask to be run themselves (`optimize_remat`)."""
+    """Whether the program, or a program in it that is not in `seen`, calls a function with a reverse rule of its own.
+
+    Functions that ask to be run themselves (`optimize_remat`) do not count.
+    """
     if jaxpr in seen:
         return False
     seen.add(jaxpr)
@@ -181,5 +184,5 @@ def _needed(eqns: Sequence[JaxprEqn], results: Iterable[Any]) -> list[JaxprEqn]:
 
 
 def _with_inputs(jaxpr: Jaxpr, atoms: dict[Var, Any]) -> list[JaxprEqn]:
-    """The equations with other atoms in the place of some variables."""
+    """The equations of the program with the variables in `atoms` replaced by their atoms."""
     return [eqn.replace(invars=[v if type(v) is Literal else atoms.get(v, v) for v in eqn.invars]) for eqn in jaxpr.eqns]

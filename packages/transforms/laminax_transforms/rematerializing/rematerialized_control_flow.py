@@ -1,8 +1,8 @@
-"""What a policy saves inside of the loops and branches of a checkpointed program.
+"""Values that a policy saves inside of the loops and branches of a checkpointed program.
 
-A scan or cond that makes residuals runs once in the program, and again for the derivative. What the policy accepts in its body
-is a further result of the first run (of a scan, stacked over the steps) and an operand of the second, which computes what is
-left. A while loop is run again whole: how many values it makes is not known.
+A scan or cond that makes residuals runs once in the program, and a second time for the derivative. A value of its body that the policy
+accepts is a further result of the first run (for a scan, stacked over the steps) and an operand of the second run, which computes the
+other values. A while loop is run again as a whole, since the number of its steps is not known.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Choice(NamedTuple):
-    """What to do about some values of a program that are needed later.
+    """The values to save of a program, and the equations to run again, so that some values are there later.
 
     first: the program's equations; loops and branches may have further results.
     saved: the values to keep, results of these equations.
@@ -42,7 +42,7 @@ Choose = Callable[[Sequence[JaxprEqn], Iterable[Any]], Choice]
 
 
 def split_control_flow(eqn: JaxprEqn, wanted: Sequence[bool], choose: Choose) -> Split | None:
-    """Saves what `choose` says inside of a scan or cond.
+    """Saves the values that `choose` chooses inside of a scan or cond.
 
     Args:
       eqn: the equation.
@@ -94,7 +94,7 @@ def _split_cond(eqn: JaxprEqn, wanted: Sequence[bool], choose: Choose) -> Split 
     branches = [inline_calls(branch) for branch in eqn.params["branches"]]
     needed = [[v for v, is_wanted in zip(branch.jaxpr.outvars, wanted) if is_wanted] for branch in branches]
     accepted = [set(choose(branch.eqns, values).saved) for branch, values in zip(branches, needed)]
-    # A result that one branch saves is saved whole: it takes no more memory.
+    # A result that one branch saves is saved for all branches: it takes no more memory.
     whole = [is_wanted and any(type(v) is not Literal and v in saved for v, saved in zip(column, accepted))
              for is_wanted, column in zip(wanted, zip(*[branch.jaxpr.outvars for branch in branches]))]
     rest = [i for i, is_wanted in enumerate(wanted) if is_wanted and not whole[i]]
@@ -132,7 +132,7 @@ def _again(branch: ClosedJaxpr, choice: Choice, rest: Sequence[int], at_places: 
 
 
 def _thinned(primitive: Primitive, used: list[bool], eqn: JaxprEqn) -> tuple[JaxprEqn | None, list[bool]]:
-    """The equation without what its used results do not need; which operands are left."""
+    """The equation without the operations that its used results do not need; and which operands are left."""
     if not any(used):
         return None, [False] * len(eqn.invars)
     used_inputs, thinned = dce_rules[primitive](used, eqn)

@@ -1,8 +1,8 @@
-"""The backward pass of a scan in two: a loop over what must go step by step, and the rest for all steps at once.
+"""The backward pass of a scan in two parts: a loop over the cotangent of the carry, and the rest for all steps at once.
 
-The cotangent of the carry needs that of the step before it. The cotangents of constants and of the slices need only those of the
-carry: once the loop has stacked these, all steps are one batch, a few large operations instead of many small ones. The price is
-the memory of what the loop stacks. `scan(..., _split_transpose=True)` asks for it.
+The cotangent of the carry at one step depends on the cotangent of the carry at the next. The cotangents of constants and of the slices
+depend only on the carry's: once the loop has stacked the carry's cotangents, all steps are one batch, a few large operations instead of
+many small ones. The price is the memory of the stacked values. `scan(..., _split_transpose=True)` asks for the split.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class SplitStep:
     """A step `(*consts, *carry, *slices) -> (*terms, *carry, *ys)` in two parts.
 
     loop: `(*consts, *carry, *slices) -> (*carry, *saved)`.
-    rest: `(*consts, *slices, *saved) -> (*terms, *ys)`, which steps do not hand to each other.
+    rest: `(*consts, *slices, *saved) -> (*terms, *ys)`, which needs nothing of other steps.
     """
     loop: ClosedJaxpr
     rest: ClosedJaxpr
@@ -34,7 +34,7 @@ class SplitStep:
 
 
 def split_step(step: Jaxpr, num_consts: int, num_carry: int, num_terms: int) -> SplitStep:
-    """Divides a step after what its carry needs."""
+    """Divides a step into the equations that the carry needs, the loop, and the others, the rest."""
     consts, carry, slices = step.invars[:num_consts], step.invars[num_consts:num_consts + num_carry], step.invars[num_consts + num_carry:]
     terms, carry_out = step.outvars[:num_terms], step.outvars[num_terms:num_terms + num_carry]
     results = [*terms, *step.outvars[num_terms + num_carry:]]
