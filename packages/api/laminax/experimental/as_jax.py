@@ -60,12 +60,11 @@ def _own_name(name: str) -> str:
 def _top_level() -> ModuleType:
     """A module like laminax, but for the version, which libraries compare with versions of JAX."""
     module = ModuleType(laminax.__name__, laminax.__doc__)
-    module.__version__ = ".".join(map(str, laminax.__version_info__))
-    module.__version_info__ = laminax.__version_info__
-    # libraries ask importlib's find_spec whether jax is there
-    module.__spec__ = ModuleSpec("jax", laminax.__spec__.loader, origin=laminax.__file__, is_package=True)
-    module.__path__, module.__file__, module.__all__ = laminax.__path__, laminax.__file__, laminax.__all__
-    module.__getattr__, module.__dir__ = lambda name: getattr(laminax, name), lambda: dir(laminax)
+    spec = ModuleSpec("jax", laminax.__spec__.loader, origin=laminax.__file__, is_package=True)  # libraries ask whether jax is there
+    vars(module).update(
+        __version__=".".join(map(str, laminax.__version_info__)), __version_info__=laminax.__version_info__, __spec__=spec,
+        __path__=laminax.__path__, __file__=laminax.__file__, __all__=laminax.__all__,
+        __getattr__=lambda name: getattr(laminax, name), __dir__=lambda: dir(laminax))
     return module
 
 

@@ -111,6 +111,8 @@ class PRNGKeyArray:
 
     dtype: dtypes.KeyDType
     base: Any
+    sharding: Any  # set by the api package, as most methods are; so is the next
+    committed: bool
 
     def __init__(self, impl: dtypes.PRNGImpl | str, base: ArrayLike) -> None:
         self.dtype = dtypes.key_dtype(impl)

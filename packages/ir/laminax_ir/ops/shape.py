@@ -39,7 +39,7 @@ from laminax_ir.ops.shape_primitives import (
     transpose_p,
 )
 from laminax_ir.ops.sharding import device_put_p, reshard
-from laminax_ir.symbolic.symbolic_dims import size_of
+from laminax_ir.symbolic.symbolic_dims import DimSize, size_of
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int, check_rank
@@ -317,7 +317,7 @@ def rev(operand: Any, dimensions: Sequence[int]) -> Any:
     return state.trace.process(rev_p, (operand,), {"dimensions": as_ints("rev", "dimensions", dimensions)})
 
 
-def iota(dtype: Any, size: int) -> Any:
+def iota(dtype: Any, size: DimSize) -> Any:
     """The numbers 0, 1, ..., size - 1 as an array of the given dtype.
 
     Args:
@@ -337,7 +337,7 @@ def iota(dtype: Any, size: int) -> Any:
     return broadcasted_iota(dtype, (size,), 0)
 
 
-def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int, *, out_sharding: Any = None) -> Any:
+def broadcasted_iota(dtype: Any, shape: Sequence[DimSize], dimension: int, *, out_sharding: Any = None) -> Any:
     """An array of the given shape whose elements are their index along one axis.
 
     Args:

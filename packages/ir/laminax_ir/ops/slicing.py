@@ -18,7 +18,7 @@ from laminax_ir.ops.shape import expand_dims, squeeze
 from laminax_ir.ops.shape_arguments import as_ints, canonical_axis, canonical_shape, shape_of
 from laminax_ir.ops.shape_primitives import with_shape
 from laminax_ir.programs.primitive import Primitive, shape_rule
-from laminax_ir.symbolic.symbolic_dims import exceeds
+from laminax_ir.symbolic.symbolic_dims import DimSize, exceeds
 from laminax_ir.tracing.trace import state
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int
@@ -129,7 +129,7 @@ def slice(operand: Any, start_indices: Sequence[int], limit_indices: Sequence[in
         "strides": None if strides is None else as_ints("slice", "strides", strides)})
 
 
-def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0) -> Any:
+def slice_in_dim(operand: Any, start_index: DimSize | None, limit_index: DimSize | None, stride: int = 1, axis: int = 0) -> Any:
     """Slices along one axis.
 
     Args:

@@ -218,8 +218,13 @@ def joined_effects(eqns: Iterable[JaxprEqn]) -> frozenset:
 
 def subjaxprs(eqn: JaxprEqn) -> list[Jaxpr]:
     """The jaxprs among an equation's parameters."""
+    return jaxprs_among(eqn.params.values())
+
+
+def jaxprs_among(values: Iterable[Any]) -> list[Jaxpr]:
+    """The jaxprs among values, and in tuples and lists among them."""
     found = []
-    for value in eqn.params.values():
+    for value in values:
         for item in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(item, ClosedJaxpr):
                 found.append(item.jaxpr)

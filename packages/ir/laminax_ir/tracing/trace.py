@@ -224,7 +224,7 @@ class current_trace(Restoring):
     def _present(self) -> Trace:
         return state.trace
 
-    def _change(self) -> Trace:
+    def _change(self) -> Trace | None:
         before, state.trace = state.trace, self.trace
         if (before is eval_trace) != (self.trace is eval_trace):
             _note_whether_tracing()

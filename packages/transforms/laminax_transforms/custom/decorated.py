@@ -12,6 +12,8 @@ from typing import Any, Callable, cast
 class DecoratedFunction:
     """A function with rules of one kind; its attributes of other kinds are those of the function it decorates."""
 
+    __name__: str
+
     def __init__(self, fun: Callable) -> None:
         update_wrapper(cast(Callable, self), fun, updated=() if isinstance(fun, DecoratedFunction) else ("__dict__",))
         self.fun = fun

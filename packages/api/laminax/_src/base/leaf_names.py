@@ -8,11 +8,11 @@ from typing import Any, Callable, Sequence
 from laminax_ir.pytrees.pytree import keystr, leaf_paths
 
 
-def argument_names(fun: Callable, in_tree: Any, static_positions: Sequence[int] = ()) -> list[str]:
+def argument_names(fun: Callable | None, in_tree: Any, static_positions: Sequence[int] = ()) -> list[str]:
     """The name of each leaf of a call's arguments, by the function's parameters.
 
     Args:
-      fun: the function.
+      fun: the function; None where it is gone, or unknown.
       in_tree: the structure of the arguments that are not static, as (args, kwargs).
       static_positions: where static arguments are among the positional ones.
     """
@@ -34,8 +34,10 @@ def _position(index: int, static_positions: Sequence[int]) -> int:
     return index
 
 
-def parameter_name(fun: Callable, position: int) -> str:
+def parameter_name(fun: Callable | None, position: int) -> str:
     """The name of a positional parameter; `args[3]` for one of many behind a star, or when it is unknown."""
+    if fun is None:
+        return f"args[{position}]"
     try:
         parameters = list(inspect.signature(fun).parameters.values())
     except (TypeError, ValueError):
@@ -47,8 +49,10 @@ def parameter_name(fun: Callable, position: int) -> str:
     return f"{stars[0]}[{position - len(named)}]"
 
 
-def _keyword_name(fun: Callable, name: str) -> str:
+def _keyword_name(fun: Callable | None, name: str) -> str:
     """The name of an argument passed by keyword; `kwargs['b']` for one of many behind two stars."""
+    if fun is None:
+        return f"kwargs[{name!r}]"
     try:
         parameters = inspect.signature(fun).parameters
     except (TypeError, ValueError):

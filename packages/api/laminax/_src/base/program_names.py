@@ -22,8 +22,15 @@ class ProgramName(str):
       result_paths: those of its results.
     """
 
+    traced_for: str
+    func_name: str
+    _code: Any
+    _arguments: tuple[PyTreeDef, tuple[int, ...]]
+    _out_tree: Any
+    _fun: Callable[[], Callable | None]
+
     def __new__(cls, traced_for: str, func_name: str, fun: Callable, in_tree: PyTreeDef, static_positions: tuple[int, ...],
-                out_tree: Any) -> Any:
+                out_tree: Any) -> ProgramName:
         self = super().__new__(cls, f"{traced_for}({func_name})")
         self.traced_for = traced_for
         self.func_name = func_name

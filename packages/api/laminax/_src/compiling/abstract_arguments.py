@@ -45,7 +45,7 @@ class AvalHolder:
 
     __slots__ = ("aval", "committed_sharding", "layout")
 
-    def __init__(self, aval: ShapedArray, committed_sharding: Any = None, layout: Any = None) -> None:
+    def __init__(self, aval: ShapedArray | AbstractRef, committed_sharding: Any = None, layout: Any = None) -> None:
         self.aval = aval
         self.committed_sharding = committed_sharding
         self.layout = layout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence, cast
 
 from laminax_ir.pytrees.pytree import tree_map, tree_unflatten
 from laminax_ir.pytrees.wrapping import wraps
@@ -15,6 +15,9 @@ from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval
 from laminax._src.base.argument_names import resolve as resolve_names
 from laminax._src.compiling.abstract_arguments import as_abstract
 from laminax._src.compiling.tracing import Call, argument_avals, trace_call
+
+if TYPE_CHECKING:
+    from laminax_ir.recording.staging_trace import StagingTrace
 
 
 def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
@@ -78,15 +81,16 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
     Returns:
       A pytree like the result, of `ShapeDtypeStruct`.
     """
-    if hasattr(fun, "_laminax_jit"):  # it knows which of its arguments are static
+    if hasattr(fun, "_laminax_jit") and hasattr(fun, "eval_shape"):  # it knows which of its arguments are static
         return fun.eval_shape(*args, **kwargs)
     check_callable("eval_shape", fun)
     call = Call(args, kwargs, (), ())
     call.leaves = [as_abstract(x) for x in call.leaves]
 
     def with_values(*args: Any, **kwargs: Any) -> Any:  # a result may be a struct already
-        return tree_map(lambda x: state.trace.new_input(ShapedArray(x.shape, x.dtype, x.weak_type))
-                        if isinstance(x, ShapeDtypeStruct) else x, fun(*args, **kwargs))
+        program = cast("StagingTrace", state.trace)
+        return tree_map(lambda x: program.new_input(ShapedArray(x.shape, x.dtype, x.weak_type)) if isinstance(x, ShapeDtypeStruct) else x,
+                        fun(*args, **kwargs))
 
     traced = trace_call(wraps(fun, updated=())(with_values), call, argument_avals("eval_shape", fun, call), "eval_shape")
     return tree_unflatten(traced.out_tree, [as_struct(aval) for aval in traced.closed.out_avals])

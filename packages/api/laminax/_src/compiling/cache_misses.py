@@ -75,7 +75,7 @@ def _definition(fun: Callable) -> str:
     return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code is not None else ""
 
 
-def explain_recompilation(title: str, names: Sequence[str], key: Sequence[Any], entries: Mapping[Sequence[Any], Any],
+def explain_recompilation(title: str, names: Sequence[str], key: Sequence[Any], entries: Mapping[tuple[Any, ...], Any],
                           namer: Callable[[int], str]) -> None:
     """Logs why a traced program is compiled once more.
 
@@ -99,8 +99,9 @@ def _part_differences(name: str, then: Any, now: Any, namer: Callable[[int], str
     if old is None and new is None:
         yield f"{name}, now {now} and before {then}"
         return
-    old, new = (x if x is not None else (where,) * len(old or new) for x, where in ((old, then), (new, now)))
-    changed = [(i, a, b) for i, (a, b) in enumerate(zip(old, new)) if a != b]
+    befores = old if old is not None else (then,) * len(new or ())
+    afters = new if new is not None else (now,) * len(befores)
+    changed = [(i, a, b) for i, (a, b) in enumerate(zip(befores, afters)) if a != b]
     for i, a, b in changed:
         yield f"the sharding of {namer(i)}, now {_sharding_text(b)} and before {_sharding_text(a)}"
     if not changed:
@@ -146,8 +147,8 @@ def _is_wrapped(fun: Callable) -> bool:
 def _differences(fun: Callable, namer: Callable[[int], str], old: Any, new: Any) -> Iterator[tuple[str, str]]:
     """The kind of difference and a line, for each part in which two keys of a function differ."""
 
-    for kind, then, now in ((_STATIC_ARGS, *[{parameter_name(fun, i): s for i, s in key.static_args} for key in (old, new)]),
-                            (_STATIC_KWARGS, dict(old.static_kwargs), dict(new.static_kwargs))):
+    old_args, new_args = ({parameter_name(fun, i): s for i, s in key.static_args} for key in (old, new))
+    for kind, then, now in ((_STATIC_ARGS, old_args, new_args), (_STATIC_KWARGS, dict(old.static_kwargs), dict(new.static_kwargs))):
         for line in _static_differences(then, now):
             yield kind, line
     if old.in_tree != new.in_tree:
@@ -162,11 +163,11 @@ def _differences(fun: Callable, namer: Callable[[int], str], old: Any, new: Any)
             yield _CONTEXT, f"the option {name}, now {now} and before {then}"
     if old.axes != new.axes:
         yield _CONTEXT, f"the named axes in scope, now {_axes(new.axes)} and before {_axes(old.axes)}"
-    if old.count != new.count and old.in_tree == new.in_tree and len(old.static_args) == len(new.static_args):
-        yield _TREE, f"the number of positional arguments, now {new.count} and before {old.count}"
+    if old.num_args != new.num_args and old.in_tree == new.in_tree and len(old.static_args) == len(new.static_args):
+        yield _TREE, f"the number of positional arguments, now {new.num_args} and before {old.num_args}"
 
 
-def _static_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+def _static_differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
     for name in old | new:
         if name not in new:
             yield f"at {name}, now not given and before {old[name].value!r}"

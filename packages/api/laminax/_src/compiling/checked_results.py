@@ -160,7 +160,7 @@ def _while_runs(operands: Sequence[Array | float], *, cond_jaxpr: ClosedJaxpr, b
         yield f"iteration {i} of while", body_jaxpr, args, carry
 
 
-def _scan_runs(operands: Sequence[Array | float], *, jaxpr: ClosedJaxpr, length: Any, reverse: Any, num_consts: int, num_carry: int,
+def _scan_runs(operands: Sequence[Array], *, jaxpr: ClosedJaxpr, length: Any, reverse: Any, num_consts: int, num_carry: int,
                **_params: Any) -> _BodyRuns:
     consts, carry = operands[:num_consts], operands[num_consts:num_consts + num_carry]
     xs, body = operands[num_consts + num_carry:], _compiled(jaxpr)

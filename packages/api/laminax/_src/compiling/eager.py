@@ -7,7 +7,7 @@ Operators on arrays go one step further: promotion and operation together are on
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Hashable, Sequence
 
 import numpy as np
 
@@ -104,8 +104,8 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
       name: what the program is called.
       is_list: whether the result is a list of arrays, not the only one.
     """
-    programs: dict[tuple, tuple[Program, Any, str, ClosedJaxpr | None]] = {}  # the jaxpr of what has to do with keys
-    owner = Owner(programs, lambda: function._clear_cache())
+    programs: dict[Hashable, tuple[Program, Any, str, ClosedJaxpr | None]] = {}  # the jaxpr of what has to do with keys
+    owner = Owner(programs, lambda: eager._clear_cache())
 
     @api_boundary
     def miss(*args: Any) -> Any:
@@ -126,8 +126,8 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
             program = compile_program(closed, where, name=name)
             found = programs[key] = program, tree, _last_operation(closed, name), closed if program.is_wrapping else None
         is_kept = recent_programs.note(owner, key)
-        program, tree, operation, closed = found
-        marks = use_keys(closed, args, operation) if closed is not None and config.debug_key_reuse.value else ()
+        program, tree, operation, with_keys = found
+        marks = use_keys(with_keys, args, operation) if with_keys is not None and config.debug_key_reuse.value else ()
         outs = program.run(args)
         if marks:
             mark_results(outs, marks)
@@ -135,8 +135,8 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
             check_results(outs, operation)
         return (outs if is_list else outs[0]), program.fastpath(tree, outs, args) if is_kept else None, False
 
-    function = runtime.make_eager_function(name, miss)
-    return function
+    eager = runtime.make_eager_function(name, miss)
+    return eager
 
 
 def forget_programs() -> None:

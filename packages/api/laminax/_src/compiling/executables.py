@@ -66,7 +66,7 @@ class Program:
         if self.effects or isinstance(self.executable, runtime.ExecutableSequence):
             return None
         if self.is_wrapping:
-            if any(isinstance(x, np.ndarray) and x.dtype == dtypes.float0 for x in (*outs, *args)):
+            if dispatch_registry is None or any(isinstance(x, np.ndarray) and x.dtype == dtypes.float0 for x in (*outs, *args)):
                 return None
             outs, out_tree = dispatch_registry.flatten(out_tree.unflatten(outs))  # to C++, keys are nodes that hold words
             args = [_stored(x) for x in args]

@@ -32,6 +32,7 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
     code = unwrap(fun).__code__  # of the function, where it has derivatives of its own
     positional = code.co_varnames[:code.co_argcount]
     current, bottom, threads = state, eval_trace, tracing_threads
+    compiled: Callable
 
     def first_call(*args: Any, **kwargs: Any) -> Any:
         nonlocal compiled
@@ -39,7 +40,7 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
         jitted._laminax_jit.owner = Owner(jitted._laminax_jit.entries, jitted._clear_cache)
         return compiled(*args, **kwargs)
 
-    compiled: Callable = first_call
+    compiled = first_call
 
     @wraps(fun)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -50,8 +51,8 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
         except Exception as error:
             if lists := [name for name in static_argnames if type(kwargs.get(name)) is list]:  # found out here, since looking costs time
                 return call(*args, **{**kwargs, **{name: tuple(kwargs[name]) for name in lists}})
-            if lists := [i for i, name in enumerate(positional[:len(args)]) if name in static_argnames and type(args[i]) is list]:
-                return call(*[tuple(x) if i in lists else x for i, x in enumerate(args)], **kwargs)
+            if positions := [i for i, name in enumerate(positional[:len(args)]) if name in static_argnames and type(args[i]) is list]:
+                return call(*[tuple(x) if i in positions else x for i, x in enumerate(args)], **kwargs)
             shorten(error)
             raise
 

@@ -180,10 +180,11 @@ def _options(fun: Callable, given: _Given, *, runs_on_entered_mesh: bool) -> Jit
     for name, value in (("keep_unused", given.keep_unused), ("inline", given.inline)):
         if not isinstance(value, bool):
             raise TypeError(f"jit: {name} must be a bool, got {value!r}")
-    for kind, static_ones, donated_ones in (("names", static[1], donated[1]), ("nums", static[0], donated[0])):
-        if overlap := set(static_ones) & set(donated_ones):
-            raise ValueError(f"jit: static_arg{kind} and donate_arg{kind} cannot intersect, but argument {min(overlap)!r} appears in both. "
-                             "A static argument has no buffer to donate: leave it out of one.")
+    names, positions = set(static[1]) & set(donated[1]), set(static[0]) & set(donated[0])
+    if names or positions:
+        kind, first = ("names", repr(min(names))) if names else ("nums", repr(min(positions)))
+        raise ValueError(f"jit: static_arg{kind} and donate_arg{kind} cannot intersect, but argument {first} appears in both. "
+                         "A static argument has no buffer to donate: leave it out of one.")
     in_shardings, out_shardings = _shardings(given)
     check_hashable("jit", "the value of an option in compiler_options", *given.compiler_options.values())
     return JitOptions(*static, *donated, given.keep_unused, _chosen_device(given.device, given.backend), given.inline,
@@ -300,8 +301,8 @@ class JitFunction:
             check_no_tracers(call.leaves)
             layouts = chosen_layouts(self.title, traced.closed, call.leaves, given, namer)
             layouts = layouts if any(layout is not None for side in layouts for layout in side) else ()
-        given = [side and [*map(sharding_of, side)] for side in given]
-        if all(sharding is None for side in given for sharding in side or ()):  # None throughout says nothing
+        in_shardings, out_shardings = [side and [*map(sharding_of, side)] for side in given]
+        if all(sharding is None for side in (in_shardings, out_shardings) for sharding in side or ()):  # None throughout says nothing
             device = execution_device(call.leaves, self.options.device, mesh)
             is_bound = layouts or names_shardings(traced.closed) or are_types and any(
                 type(x) is AvalHolder and x.committed_sharding is not None for x in call.leaves)
@@ -310,7 +311,7 @@ class JitFunction:
             where = place(self.name, traced.closed, call.leaves, namer=namer, device=self.options.device, mesh=mesh)
         else:
             check_no_tracers(call.leaves)
-            where = place(self.name, traced.closed, call.leaves, *given, namer, mesh=mesh)
+            where = place(self.name, traced.closed, call.leaves, in_shardings, out_shardings, namer, mesh=mesh)
         return replace(where, in_layouts=layouts[0], out_layouts=layouts[1]) if layouts else where
 
     def mesh(self) -> runtime.Mesh | None:
@@ -349,9 +350,11 @@ class JitFunction:
         donated = {i % call.count for i in options.donate_argnums if -call.count <= i < call.count}
         args, kwargs = call.in_tree.children()
         flags = [i in donated for i, arg in zip(positions, args.children()) for _ in range(arg.num_leaves)]
-        flags += [k in options.donate_argnames for k, arg in zip(kwargs.node_data()[1], kwargs.children()) for _ in range(arg.num_leaves)]
-        flags = (*flags, *(False,) * (len(call.leaves) - len(flags)))
-        return tuple([a or b for a, b in zip(flags, call.donated)]) if call.donated else flags
+        node = kwargs.node_data()
+        names = () if node is None else node[1]
+        flags += [k in options.donate_argnames for k, arg in zip(names, kwargs.children()) for _ in range(arg.num_leaves)]
+        flags += [False] * (len(call.leaves) - len(flags))
+        return tuple([a or b for a, b in zip(flags, call.donated)] if call.donated else flags)
 
     def program(self, traced: TracedFunction, call: Call, where: runtime.Device | Partitioning,
                 lowered: LoweredModule | None = None, compiler_options: tuple[tuple[str, Any], ...] | None = None) -> Program:
@@ -367,7 +370,7 @@ class JitFunction:
             if config.explain_cache_misses.value:
                 from laminax._src.compiling.cache_misses import explain_recompilation
                 explain_recompilation(f"jit({self.name})", _PROGRAM_KEY, key, entries, call.namer(self.fun))
-            how = {"name": self.name, "is_pinned": options.device is not None, "compiler_options": dict(compiler_options)}
+            how: dict[str, Any] = {"name": self.name, "is_pinned": options.device is not None, "compiler_options": dict(compiler_options)}
             found = None if options.keep_unused else compile_by_regions(traced.closed, where, donated=donated, **how)
             if found is None:
                 found = compile_lowered(lowered or self.lowered(traced, call, where), traced.closed, where, **how)
@@ -408,13 +411,13 @@ def _trace(self: Any, *args: Any, **kwargs: Any) -> Traced:
 
 
 @api_boundary
-def _lower(self: Callable, *args: Any, **kwargs: Any) -> Lowered:
+def _lower(self: Any, *args: Any, **kwargs: Any) -> Lowered:
     """Traces and lowers the function for arguments (arrays, or anything with shape and dtype) without running it."""
     return _trace(self, *args, **kwargs).lower()
 
 
 @api_boundary
-def _eval_shape(self: Callable, *args: float, **kwargs: Any) -> Any:
+def _eval_shape(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Shapes and dtypes of the result, without computing it."""
     return _trace(self, *args, **kwargs).out_info
 
@@ -425,4 +428,5 @@ def _clear_cache(self: Any) -> None:
     self._clear_cache()
 
 
-runtime.install_jit_methods({"trace": _trace, "lower": _lower, "eval_shape": _eval_shape, "clear_cache": _clear_cache})
+_METHODS: dict[str, Callable] = {"trace": _trace, "lower": _lower, "eval_shape": _eval_shape, "clear_cache": _clear_cache}
+runtime.install_jit_methods(_METHODS)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 from laminax_ir.options import config
 from laminax_ir.programs.jaxpr import Var
 from laminax_ir.pytrees.pytree import tree_unflatten
-from laminax_ir.refs.refs import Ref, check_aliases, give, take
+from laminax_ir.refs.refs import Ref, ValueRef, check_aliases, give, take
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.types.ref_types import AbstractRef
 
@@ -54,7 +54,7 @@ class RefUse:
 
     def values(self, leaves: Sequence[Any], donates: bool) -> list[Any]:
         """The arguments of the pure program; copies of those it may overwrite, unless nobody else has them."""
-        return [(take(x) if donates and is_donated else x.load()) if isinstance(x, Ref) else x
+        return [(take(x) if donates and is_donated and isinstance(x, ValueRef) else x.load()) if isinstance(x, Ref) else x
                 for x, is_donated in zip((*leaves, *self.closed_over), self.donated)]
 
     def write_back(self, leaves: Sequence[Any], outs: list[Any]) -> list[Any]:

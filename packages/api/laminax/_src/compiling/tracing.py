@@ -68,8 +68,8 @@ class Call:
 
     def __init__(self, args: tuple, kwargs: dict, static_argnums: Sequence[int], static_argnames: Sequence[str]) -> None:
         self.count = len(args)
-        self.static_args = ()
-        self.static_kwargs = ()
+        self.static_args: tuple[tuple[int, Static], ...] = ()
+        self.static_kwargs: tuple[tuple[str, Static], ...] = ()
         if static_argnums:
             chosen = sorted({i % len(args) for i in static_argnums if -len(args) <= i < len(args)})
             self.static_args = tuple((i, Static(args[i])) for i in chosen)
@@ -188,7 +188,7 @@ class TraceKey(NamedTuple):
     avals: tuple[ShapedArray, ...]
     static_args: tuple[tuple[int, Static], ...]
     static_kwargs: tuple[tuple[str, Static], ...]
-    count: int
+    num_args: int
     config: ambient.TraceKey
     axes: tuple[tuple[Any, int], ...]
 
@@ -207,14 +207,14 @@ class TraceCache:
     """Traced functions by function (weakly) and key. Counts hits and misses."""
 
     def __init__(self) -> None:
-        self._by_function: WeakKeyDictionary[Callable, Entries] = WeakKeyDictionary()
+        self._by_function: WeakKeyDictionary[Callable | _Mapped, Entries] = WeakKeyDictionary()
         self._mapped: WeakKeyDictionary[Callable, dict[Hashable, _Mapped]] = WeakKeyDictionary()
         self._others: list[ref] = []  # the entries of functions that cannot be held weakly or hashed
         self._lock = threading.Lock()
         self.hits = 0
         self.misses = 0
 
-    def entries(self, fun: Callable) -> Entries:
+    def entries(self, fun: Callable | _Mapped) -> Entries:
         """The entries of one function; fresh ones for a function that cannot be held weakly or hashed."""
         try:
             with self._lock:

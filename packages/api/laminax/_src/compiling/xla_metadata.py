@@ -39,7 +39,7 @@ def set_xla_metadata(x: Any = None, **kwargs: Any) -> Any:
 class _Attributes(changed_attributes):
     """A block whose operations have attributes."""
 
-    def __call__(self, function: Callable) -> _FunctionWithAttributes:
+    def __call__(self, function: Callable) -> _FunctionWithAttributes:  # type: ignore[override]  # an object with methods, not a function
         return _FunctionWithAttributes(function, self._texts)
 
 

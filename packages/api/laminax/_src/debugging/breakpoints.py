@@ -169,8 +169,9 @@ class _CommandLine(cmd.Cmd):
         """Any other line is an expression."""
         self.do_p(line)
 
-    def emptyline(self) -> None:
-        """Nothing; by default the last command is repeated."""
+    def emptyline(self) -> bool:
+        """Nothing, and goes on; by default the last command is repeated."""
+        return False
 
     def do_list(self, _: str) -> None:
         """list, l: the lines around the current one."""

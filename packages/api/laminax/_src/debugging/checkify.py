@@ -88,7 +88,8 @@ class Error:
 
     @classmethod
     def tree_unflatten(cls, sites: Any, children: Any) -> Error:
-        return cls(*children, sites)
+        failed, code, payloads = children
+        return cls(failed, code, payloads, sites)
 
     def get(self) -> str | None:
         """The message of the check that failed, or None; with mapped axes, one line for each example that has one."""
@@ -287,7 +288,7 @@ class _Interpreter:
                                 record)
         return results, self.noted(eqn, NaNError, lambda: _any_nan(results), record)
 
-    def noted(self, eqn: JaxprEqn, category: ErrorCategory, failed: Any, record: _Record, payload: list[Any] = ()) -> _Record:
+    def noted(self, eqn: JaxprEqn, category: ErrorCategory, failed: Any, record: _Record, payload: Sequence[Any] = ()) -> _Record:
         """The record after a check; the first failure stays."""
         number = self.numbers.get((id(eqn), category))
         if number is None:
@@ -310,6 +311,7 @@ class _Interpreter:
         def run_original(*operands: ArrayLike) -> list[Array]:
             return list(eqn.primitive.bind(*operands, **eqn.params))
 
+        checked: custom_jvp | custom_vjp
         if eqn.primitive is custom_jvp_call_p:
             checked = custom_jvp(run)
 
@@ -467,8 +469,8 @@ def _dynamic_update_positions(operands: list[Any], params: dict[str, Any]) -> _P
 
 def _starts(array: Any, starts: list[Any], sizes: tuple[int, ...]) -> _Positions:
     whole = get_aval(array).shape
-    starts = shape_ops.concatenate([shape_ops.reshape(x, (1,)) for x in starts], 0) if starts else np.zeros(0, np.int32)
-    return starts, tuple(range(len(whole))), [n - size for n, size in zip(whole, sizes)]
+    position = shape_ops.concatenate([shape_ops.reshape(x, (1,)) for x in starts], 0) if starts else np.zeros(0, np.int32)
+    return position, tuple(range(len(whole))), [n - size for n, size in zip(whole, sizes)]
 
 
 _WINDOW_POSITIONS: dict[Primitive, Callable[[list[Any], dict[str, Any]], _Positions]] = {

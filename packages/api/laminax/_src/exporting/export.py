@@ -229,6 +229,9 @@ class Exported:
 
     @cached_property
     def _vjp(self) -> Exported:
+        if self._make_vjp is None:
+            raise ValueError(f"No VJP is available for the exported function {self.fun_name!r}: it was serialized without. Use "
+                             "exported.serialize(vjp_order=1), or higher for derivatives of derivatives.")
         return self._make_vjp()
 
     def vjp(self) -> Exported:
@@ -237,9 +240,6 @@ class Exported:
         Raises:
           ValueError: if it was not kept.
         """
-        if self._make_vjp is None:
-            raise ValueError(f"No VJP is available for the exported function {self.fun_name!r}: it was serialized without. Use "
-                             "exported.serialize(vjp_order=1), or higher for derivatives of derivatives.")
         return self._vjp
 
     # Serialisation
@@ -255,6 +255,7 @@ class Exported:
         """
         if not isinstance(vjp_order, int) or vjp_order < 0:
             raise ValueError(f"serialize: vjp_order must be an int, 0 or more, got {vjp_order!r}")
+        scope = self._specification.scope if self._specification is not None else None
         parts = [self.mlir_module_serialized, *([bytes(self.vjp().serialize(vjp_order - 1))] if vjp_order else [])]
         return export_format.pack({
             "calling_convention_version": self.calling_convention_version, "fun_name": self.fun_name,
@@ -263,7 +264,7 @@ class Exported:
             "out_avals": [export_format.aval_to_json(aval) for aval in self.out_avals],
             "platforms": list(self.platforms), "module_kept_var_idx": list(self.module_kept_var_idx),
             "has_dynamic_shapes": self._has_dynamic_shapes,
-            "constraints": list(self._specification.scope.texts) if self._specification is not None else [],
+            "constraints": list(scope.texts) if scope is not None else [],
             "nr_devices": self.nr_devices, "is_split": self._layout.is_split,
             "in_shardings": [sharding_to_json(sharding) for sharding in self._layout.in_shardings],
             "out_shardings": [sharding_to_json(sharding) for sharding in self._layout.out_shardings],
@@ -320,7 +321,7 @@ def default_export_platform() -> str:
     return lowering_platform(runtime.local_devices()[0])
 
 
-def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
+def export(fun_jit: Any, *, platforms: Sequence[str] | None = None,
            disabled_checks: Sequence[DisabledSafetyCheck] = ()) -> Callable[..., Exported]:
     """Makes a function that exports `fun_jit` for arguments of given shapes and dtypes.
 

@@ -148,10 +148,10 @@ def register_namedtuple_serialization(nodetype: type, *, serialized_name: str) -
 
 
 def _register(node: _CustomNode) -> type:
-    for table, key in ((_by_type, node.nodetype), (_by_name, node.name)):
-        if key in table:
+    for key, found in ((node.nodetype, _by_type.get(node.nodetype)), (node.name, _by_name.get(node.name))):
+        if found is not None:
             raise ValueError(f"Duplicate serialization registration: that of {key!r} has been registered already, for "
-                             f"{table[key].nodetype} as {table[key].name!r}")
+                             f"{found.nodetype} as {found.name!r}")
     _by_type[node.nodetype] = _by_name[node.name] = node
     return node.nodetype
 

@@ -69,7 +69,7 @@ def layout_of(traced: Traced) -> Layout:
     return Layout(count, ins, outs, is_split or any(map(_splits, (*ins, *outs))))
 
 
-def _over_abstract_mesh(traced: Traced, known: Sequence[Any]) -> tuple[int, list, list]:
+def _over_abstract_mesh(traced: Traced, known: Sequence[Any]) -> tuple[int, Sequence[Any], Sequence[Any]]:
     """The number of devices and the shardings of a function some of whose shardings are over a mesh without devices."""
     jit_function = traced._jit_function
     given = jit_function.formats(traced._traced, traced._call) if jit_function.is_sharded else (None, None)

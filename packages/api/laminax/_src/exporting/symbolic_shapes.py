@@ -99,7 +99,7 @@ def check_one_scope(title: str, args: tuple, kwargs: dict) -> None:
                 first[1].check_same(dim.scope, f"when exporting {title}", str(dim), f"current (from {first[0]}) ", f" ({name})")
 
 
-def argument_name(path: Sequence[Any]) -> str:
+def argument_name(path: tuple[Any, ...]) -> str:
     """What messages call the argument at a path of (args, kwargs)."""
     return f"{'kwargs' if path[0].idx else 'args'}{keystr(path[1:])}"
 

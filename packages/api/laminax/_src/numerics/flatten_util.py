@@ -41,12 +41,12 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     leaves, treedef = tree_flatten(pytree)
     if not leaves:
         return full((0,), 0, np.dtype(np.float32)), _Unravel(treedef, (), (), None)
-    leaves = ensure_arrays("ravel_pytree", *leaves)
-    leaf_dtypes = tuple(dtype_of(x) for x in leaves)
-    common = dtypes.result_type(*leaves)
+    arrays = ensure_arrays("ravel_pytree", *leaves)
+    leaf_dtypes = tuple(dtype_of(x) for x in arrays)
+    common = dtypes.result_type(*arrays)
     is_mixed = any(dtype != common for dtype in leaf_dtypes)
-    flat = concatenate([ravel(convert(x, common) if is_mixed else x) for x in leaves])
-    return flat, _Unravel(treedef, tuple(shape_of(x) for x in leaves), leaf_dtypes, common if is_mixed else None)
+    flat = concatenate([ravel(convert(x, common) if is_mixed else x) for x in arrays])
+    return flat, _Unravel(treedef, tuple(shape_of(x) for x in arrays), leaf_dtypes, common if is_mixed else None)
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def takes_out_sharding(fun: Callable) -> Callable:
     @wraps(fun)
     def with_out_sharding(*args: Any, out_sharding: Any = None, **kwargs: Any) -> Any:
         if len(args) == position + 1:
-            *args, out_sharding = args
+            args, out_sharding = args[:-1], args[-1]
         if out_sharding is None:
             return fun(*args, **kwargs)
         return split_result(fun.__name__, out_sharding, lambda: fun(*args, **kwargs))

@@ -106,7 +106,7 @@ def _check_axes(name: str, axes: Any) -> None:
 class _Mapping:
     """What a function was mapped with, and how that is done."""
 
-    def __init__(self, fun: Any, axis_name: Any, in_axes: int, out_axes: int, static: tuple[Any, ...], devices: Any, backend: str | None,
+    def __init__(self, fun: Any, axis_name: Any, in_axes: Any, out_axes: Any, static: tuple[Any, ...], devices: Any, backend: str | None,
                  axis_size: Any) -> None:
         self.fun = fun
         self.axis_name = axis_name

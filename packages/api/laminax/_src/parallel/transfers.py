@@ -68,11 +68,11 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     for leaf, place in zip(leaves, sources):
         _check_source(leaf, place)
     _check_fit(x, leaves, devices)
-    return tree_unflatten(tree,
-                          [_put_leaf(*args, may_share is False) for *args, may_share in zip(leaves, devices, sources, donated, shared)])
+    return tree_unflatten(tree, [_put_leaf(leaf, device, source, is_donated, may_share is False)
+                                 for leaf, device, source, is_donated, may_share in zip(leaves, devices, sources, donated, shared)])
 
 
-def _broadcast_flags(name: str, flag: Any, x: Any, count: int) -> list[bool | None]:
+def _broadcast_flags(name: str, flag: Any, x: Any, count: int) -> list[Any]:
     """A boolean, or None, for each leaf of x."""
     if flag is None or isinstance(flag, (bool, np.bool_)):
         return [flag] * count

@@ -89,8 +89,9 @@ def chosen_layouts(title: str, closed: ClosedJaxpr, leaves: Sequence[Any], given
     Raises:
       ValueError: if an argument has another layout than it must, or a layout has another number of axes than its array.
     """
-    ins, outs = ([None] * len(avals) if side is None else [*map(layout_of, side)]
-                 for side, avals in zip(given, (closed.in_avals, closed.out_avals)))
+    in_given, out_given = given
+    ins: list[Any] = [None] * len(closed.in_avals) if in_given is None else [*map(layout_of, in_given)]
+    outs: list[Any] = [None] * len(closed.out_avals) if out_given is None else [*map(layout_of, out_given)]
     for i, (x, wanted, aval) in enumerate(zip(leaves, ins, closed.in_avals)):
         found = _layout_found(x)
         if wanted is None:
@@ -139,4 +140,4 @@ def put_in_format(x: Any, where: Format, put: Callable[[Any, Any], Any]) -> Any:
                          f"{aval.str_short(short_dtypes=False)}. Give a Layout, or None for the default.")
     _check_rank(f"device_put: x, {aval.str_short()},", where.layout, aval)
     placed = put(x, where.sharding)
-    return placed if where.layout is None else constrain_layout(placed, where.layout)
+    return constrain_layout(placed, where.layout) if isinstance(where.layout, Layout) else placed

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import laminax_runtime as runtime
@@ -90,14 +91,17 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
     in_shardings = [given or found for given, found in zip(in_given, committed)]
     _check_fit(title, "pjit arguments", closed.in_avals, in_given, name)
     _check_fit(title, "pjit outputs", closed.out_avals, out_given, lambda i: "the result" if len(out_given) == 1 else f"result {i}")
+
+    def argument(i: int) -> str:
+        return f"argument {name(i)} of {fun_name} with shape {closed.in_avals[i].str_short(short_dtypes=False)} and"
+
     claims = [
         *([] if device is None else [_Claim(lambda: "the device given to jit", runtime.on_device(device))]),
-        *(_Claim(lambda i=i: f"argument {name(i)} of {fun_name} with shape {closed.in_avals[i].str_short(short_dtypes=False)} and", s)
-          for i, s in enumerate(in_shardings) if s is not None),
+        *(_Claim(partial(argument, i), s) for i, s in enumerate(in_shardings) if s is not None),
         *([] if mesh is None else [_Claim(lambda: "jit's context mesh", runtime.NamedSharding(mesh, PartitionSpec()))]),
         *(_Claim(lambda: "explicit output sharding", s) for s in out_given if s is not None),
-        *(_Claim(lambda eqn=eqn: f"{eqn.primitive} inside jit", s, lambda eqn=eqn: _location(eqn)) for s, eqn in _shardings_inside(closed)
-          if s._is_concrete)]
+        *(_Claim(partial("{} inside jit".format, eqn.primitive), s, partial(_location, eqn))
+          for s, eqn in _shardings_inside(closed) if s._is_concrete)]
     is_pinned = bool(claims)
     if not claims:
         claims = [_Claim(lambda: "the default device", runtime.on_device(runtime.placement_device()))]
@@ -136,19 +140,19 @@ def _typed_shardings(title: str, avals: Sequence[ShapedArray], known: Sequence[r
                      mesh: runtime.Mesh | None) -> list[runtime.NamedSharding | None]:
     """The shardings in types over explicit mesh axes, on the devices of what is known of the program or of the mesh that is set."""
     meshes = [*(s.mesh for s in known if isinstance(s, runtime.NamedSharding) and s._is_concrete), *([] if mesh is None else [mesh])]
-    found = []
+    found: list[runtime.NamedSharding | None] = []
     for aval in avals:
         split = aval._split
         if split is None:
             found.append(None)
             continue
-        known = next((m for m in meshes if m.abstract_mesh == split.mesh), None)
-        if known is None:
-            known = next((runtime.on_devices(split.mesh, m) for m in meshes if m.size == split.mesh.size), None)
-        if known is None:
+        own = next((m for m in meshes if m.abstract_mesh == split.mesh), None)
+        if own is None:
+            own = next((runtime.on_devices(split.mesh, m) for m in meshes if m.size == split.mesh.size), None)
+        if own is None:
             raise ValueError(f"{title}: {aval.str_short()} is split over {split.mesh}, which has no devices, and no argument is on such a "
                              "mesh. Set a mesh of devices with set_mesh(mesh), or pass arrays that are on one.")
-        found.append(runtime.NamedSharding(known, split.spec, memory_kind=HOST_KIND if aval.memory_space is MemorySpace.Host else None))
+        found.append(runtime.NamedSharding(own, split.spec, memory_kind=HOST_KIND if aval.memory_space is MemorySpace.Host else None))
     return found
 
 

@@ -131,8 +131,10 @@ def resolve(leaf: Any, title: str, mesh: runtime.Mesh | None) -> runtime.Shardin
     """
     if isinstance(leaf, Format):
         return Format(leaf.layout, leaf.sharding and resolve(leaf.sharding, title, mesh))
-    if leaf is UNSPECIFIED or isinstance(leaf, runtime.Sharding):
-        return None if leaf is UNSPECIFIED else leaf if leaf._is_concrete else _with_devices(leaf, mesh, title)
+    if leaf is UNSPECIFIED:
+        return None
+    if isinstance(leaf, runtime.Sharding):
+        return leaf if leaf._is_concrete else _with_devices(leaf, mesh, title)
     if mesh is None:
         function = title.partition(":")[0].partition("(")[0]
         raise RuntimeError(f"{title} holds the partition spec {leaf}, which needs a mesh: {function} requires a non-empty mesh in context. "

@@ -10,8 +10,7 @@ import numpy as np
 from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.programs.check import check_jaxpr
 from laminax_ir.programs.effects import Effect
-from laminax_ir.programs.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, no_effects
-from laminax_ir.programs.jaxpr import subjaxprs as _subjaxprs_of_equation
+from laminax_ir.programs.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, jaxprs_among, no_effects
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.recording.evaluation import jaxpr_as_fun
 from laminax_ir.recording.staging_trace import StagingTrace
@@ -56,13 +55,13 @@ def new_jaxpr_eqn(invars: Sequence[Any], outvars: Sequence[Var], primitive: Prim
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
     """The programs among an equation's parameters."""
-    yield from _subjaxprs_of_equation(JaxprEqn([], [], None, params))
+    yield from jaxprs_among(params.values())
 
 
 def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
     """The programs among the parameters of a program's equations."""
     for eqn in jaxpr.eqns:
-        yield from _subjaxprs_of_equation(eqn)
+        yield from jaxprs_among(eqn.params.values())
 
 
 def gensym() -> Callable[[ShapedArray], Var]:

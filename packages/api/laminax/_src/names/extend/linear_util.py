@@ -63,7 +63,8 @@ class WrappedFun:
     params: tuple[tuple[str, Any], ...] = ()
     debug_info: Any = None
 
-    __hash__ = lambda self: hash((self.f, self.transforms, self.params))  # noqa: E731
+    def __hash__(self) -> int:
+        return hash((self.f, self.transforms, self.params))
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, WrappedFun) and (self.f, self.transforms, self.params) == (other.f, other.transforms, other.params)

@@ -26,8 +26,8 @@ class RuleMapping(MutableMapping):
         rule = self._table.find(primitive)
         if rule is None:
             raise KeyError(primitive)
-        mapping, given = getattr(rule, "jax_form", (None, None))
-        return given if mapping is self else self._load(primitive, rule)
+        form = getattr(rule, "jax_form", None)
+        return form[1] if form is not None and form[0] is self else self._load(primitive, rule)
 
     def __setitem__(self, primitive: Primitive, rule: Callable | None) -> None:
         if not isinstance(primitive, Primitive):

@@ -170,7 +170,8 @@ def BatchNorm(axis: int | Sequence[int] = (0, 1, 2), epsilon: float = 1e-5, cent
 
     Source: S. Ioffe and C. Szegedy, "Batch Normalization", ICML 2015.
     """
-    axes = (axis,) if jnp.isscalar(axis) else tuple(axis)
+    given: Any = axis
+    axes = (given,) if jnp.isscalar(given) else tuple(given)
 
     def init_fun(rng: ArrayLike, input_shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[Any, Any]]:
         shape = tuple([size for i, size in enumerate(input_shape) if i not in axes])

@@ -38,7 +38,7 @@ def _relu_tangent(tangent: ArrayLike, _result: ArrayLike, x: ArrayLike) -> Array
     return jnp.where(x > 0, tangent, 0)
 
 
-relu.__wrapped__.defjvps(_relu_tangent)
+relu.__wrapped__.defjvps(_relu_tangent)  # type: ignore[attr-defined]  # the function with derivatives that `fused` wraps
 
 
 @fused
@@ -48,7 +48,7 @@ def relu6(x: ArrayLike) -> Array:
     return jnp.minimum(jnp.maximum(x, 0), 6.0)
 
 
-relu6.__wrapped__.defjvps(lambda tangent, _result, x: jnp.where((x > 0) & (x < 6), tangent, 0))
+relu6.__wrapped__.defjvps(lambda tangent, _result, x: jnp.where((x > 0) & (x < 6), tangent, 0))  # type: ignore[attr-defined]  # likewise
 
 
 @fused

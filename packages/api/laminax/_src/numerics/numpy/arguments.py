@@ -127,10 +127,10 @@ def strong_unless_scalar(result: Any, *operands: Any) -> Any:
 
 def promote_numeric(name: str, *args: Any) -> Sequence[Any]:
     """The arguments, bools as the default integer if all are bools: for functions that bools have no meaning for."""
-    args = ensure_arrays(name, *args)
-    if all(type(x) is bool or getattr(x, "dtype", None) == np.bool_ for x in args):
-        return [convert(x, dtypes.scalar_dtype(int)) for x in args]
-    return args
+    arrays = ensure_arrays(name, *args)
+    if all(type(x) is bool or getattr(x, "dtype", None) == np.bool_ for x in arrays):
+        return [convert(x, dtypes.scalar_dtype(int)) for x in arrays]
+    return arrays
 
 
 def dtype_of(x: Any) -> Any:

@@ -240,7 +240,7 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 
 def _integers(name: str, *args: Any) -> Any:
-    args = promote_arrays(name, *args)
-    if not is_kind(args[0], dtypes.integer):
-        raise ValueError(f"{name}: arguments must be integers, got {', '.join(get_aval(x).str_short() for x in args)}")
-    return args
+    arrays = promote_arrays(name, *args)
+    if not is_kind(arrays[0], dtypes.integer):
+        raise ValueError(f"{name}: arguments must be integers, got {', '.join(get_aval(x).str_short() for x in arrays)}")
+    return arrays

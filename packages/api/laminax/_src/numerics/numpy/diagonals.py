@@ -92,7 +92,7 @@ def _trace(a: Any, offset: int, axis1: Any, axis2: Any, dtype: Any) -> Array:
 _SMALL_BAND = 1024
 
 
-def _band(shape: tuple[int, int], k: Any, compare: Callable) -> Any:
+def _band(shape: tuple[int, ...], k: Any, compare: Callable) -> Any:
     """Where column - row compares so with k."""
     if type(k) is int and is_constant_shape(shape) and shape[0] * shape[1] <= _SMALL_BAND:
         return _small_band(shape, k, compare is op.eq)

@@ -101,7 +101,7 @@ def make_plan(shape: tuple[int, ...], items: list[Any], wrap: bool) -> Plan:
             continue
         if is_window(item):
             window, start = item
-            axes.read_window(axis, window.count, start)
+            axes.read_window(axis, window.length, start)
         elif type(item) is Slice and item.step in (1, -1):
             axes.read_slice(axis, item, shape[axis])
         elif type(item) is Slice:
@@ -164,12 +164,12 @@ class _PlannedAxes:
 
     def read_slice(self, axis: int, item: Slice, size: int) -> None:
         """Elements of an axis side by side, forwards or backwards."""
-        if item.count != size:
-            lowest = item.start if item.step == 1 else item.start - item.count + 1
-            self.components.append((axis, lowest if item.count else 0, 0))
+        if item.length != size:
+            lowest = item.start if item.step == 1 else item.start - item.length + 1
+            self.components.append((axis, lowest if item.length else 0, 0))
         if item.step == -1:
             self.reversed_axes.append(len(self.result))
-        self._add_window_axis(item.count)
+        self._add_window_axis(item.length)
 
     def _add_window_axis(self, count: int) -> None:
         self.window_axes.append(len(self.result))
@@ -178,9 +178,9 @@ class _PlannedAxes:
 
     def read_steps(self, axis: int, item: Slice) -> None:
         """Elements of an axis with gaps between them: their positions are an index array of an axis of its own."""
-        self.batch.append(item.count)
-        self.result.append(item.count)
-        self.read_positions(axis, np.arange(item.count) * item.step + item.start, len(self.batch))
+        self.batch.append(item.length)
+        self.result.append(item.length)
+        self.read_positions(axis, np.arange(item.length) * item.step + item.start, len(self.batch))
 
     def read_positions(self, axis: int, positions: Any, end: int) -> None:
         """Single elements of an axis; the axes of the positions end behind batch axis `end`."""

@@ -23,17 +23,17 @@ from laminax._src.numerics.numpy.conversion import asarray
 
 
 class Slice(NamedTuple):
-    """A slice with everything settled: the `count` elements start, start + step, ..."""
+    """A slice with everything settled: the `length` elements start, start + step, ..."""
 
-    start: int
-    count: int
+    start: Any  # an int or a symbolic dimension, as the next
+    length: Any
     step: int
 
 
 class Window(NamedTuple):
-    """`count` consecutive elements from a position that is not part of the program."""
+    """`length` consecutive elements from a position that is not part of the program."""
 
-    count: int
+    length: int
 
 
 class NewAxis(NamedTuple):
@@ -235,7 +235,7 @@ def separate(items: Sequence) -> tuple[tuple, list]:
         kind = type(item)
         if kind is Slice:
             if is_eager and item.step == 1 and item.start:
-                spec.append(Window(item.count))
+                spec.append(Window(item.length))
                 values.append(item.start)
             else:
                 spec.append(item)

@@ -107,7 +107,7 @@ class _Concatenator:
         items = key if isinstance(key, tuple) else (key,)
         (axis, ndim, place), matrix_axis = self._defaults, None
         if items and isinstance(items[0], str):
-            directive, *items = items
+            directive, items = items[0], items[1:]
             matrix_axis = {"r": 0, "c": 1}.get(directive)
             if matrix_axis is None:
                 axis, ndim, place = self._directive(directive)
@@ -308,7 +308,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
     axis = one_axis("insert", axis, len(arr.shape))
     size = arr.shape[axis]
     if isinstance(obj, slice):
-        places = np.arange(size)[obj]
+        places: Any = np.arange(size)[obj]
     elif isinstance(obj, Tracer) and obj.concrete_value() is None and not obj.shape and is_kind(obj, dtypes.integer):
         places = obj
     else:
@@ -320,9 +320,9 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
     if places.ndim == 0 and len(values.shape):
         values = shape_ops.expand_dims(values, tuple(range(len(arr.shape) - len(values.shape)))) \
             if len(values.shape) < len(arr.shape) else values
-        order = [i for i in range(1, len(values.shape))]
-        order.insert(axis, 0)
-        values = shape_ops.transpose(values, tuple(order)) if values.shape[0] != 1 or len(arr.shape) > 1 and axis else values
+        permutation = [i for i in range(1, len(values.shape))]
+        permutation.insert(axis, 0)
+        values = shape_ops.transpose(values, tuple(permutation)) if values.shape[0] != 1 or len(arr.shape) > 1 and axis else values
     count = places.size if places.ndim else (values.shape[axis] if len(values.shape) == len(arr.shape) else 1)
     if isinstance(places, Tracer):
         return _insert_at(arr, values, places, count, axis)

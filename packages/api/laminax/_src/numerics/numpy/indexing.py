@@ -172,11 +172,11 @@ def _dynamic_read(x: Any, items: list, wrap: bool) -> Any:
             else:
                 outer[axis], start = item, 0
             starts.append(start)
-            sizes.append(item.count)
+            sizes.append(item.length)
             place += 1
         elif is_window(item):
             starts.append(convert(item[1], dtype))
-            sizes.append(item[0].count)
+            sizes.append(item[0].length)
             place += 1
         else:
             starts.append(item if type(item) is int else from_the_front(item, x.shape[axis], dtype, wrap))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -197,7 +197,7 @@ def outer(a: Any, b: Any, out: None = None) -> Array:
     return operators.multiply(shape_ops.reshape(a, (m, 1)), shape_ops.reshape(b, (1, n)))
 
 
-def tensordot(a: Any, b: Any, axes: int | Sequence = 2, *, precision: Precision | str | None = None, preferred_element_type: Any = None,
+def tensordot(a: Any, b: Any, axes: int | list | tuple = 2, *, precision: Precision | str | None = None, preferred_element_type: Any = None,
               out_sharding: Any = None) -> Any:
     """Sum of products over given axes.
 
@@ -220,13 +220,13 @@ def tensordot(a: Any, b: Any, axes: int | Sequence = 2, *, precision: Precision 
     if isinstance(axes, (list, tuple)) and len(axes) == 2 and not all(isinstance(side, (int, np.integer, list, tuple)) for side in axes):
         raise TypeError(f"tensordot requires both axes lists to be either ints, tuples or lists, got {axes[0]!r} and {axes[1]!r}")
     try:
-        if not isinstance(axes, (list, tuple)):
-            axes = operator.index(axes)
+        if isinstance(axes, (list, tuple)):
+            sides: Any = tuple(tuple(operator.index(i) for i in side) if np.ndim(side) else operator.index(side) for side in axes)
         else:
-            axes = tuple(tuple(operator.index(i) for i in side) if np.ndim(side) else operator.index(side) for side in axes)
+            sides = operator.index(axes)
     except TypeError:
         raise TypeError(f"tensordot axes argument must be an int, a pair of ints, or a pair of lists of ints, got {axes!r}") from None
-    return _tensordot(a, b, axes=axes, precision=_precision(precision), preferred=user_dtype("tensordot", preferred_element_type))
+    return _tensordot(a, b, axes=sides, precision=_precision(precision), preferred=user_dtype("tensordot", preferred_element_type))
 
 
 @fused(static_argnames=("axes", "precision", "preferred"))

@@ -85,7 +85,8 @@ def _pad_widths(pad_width: Any, rank: int) -> tuple[tuple[int, int], ...]:
         pairs: list[tuple[int, int]] = [(0, 0)] * rank
         for axis, width in pad_width.items():
             width = (width, width) if np.ndim(width) == 0 else tuple(width)
-            pairs[one_axis("pad", axis, rank)] = tuple(concrete_int("pad", "a width", n) for n in width)
+            low, high = (concrete_int("pad", "a width", n) for n in width)
+            pairs[one_axis("pad", axis, rank)] = low, high
         return tuple(pairs)
     try:
         widths = np.asarray(pad_width)
@@ -243,8 +244,8 @@ def _pad_ramps(array: ArrayLike, end_values: ArrayLike, widths: tuple[tuple[int,
 
 @fused(static_argnames=("widths", "mode", "lengths"))
 def _pad_statistic(array: Any, widths: Any, mode: Any, lengths: Any) -> Array:
-    function = {"maximum": reductions.max, "minimum": reductions.min, "mean": averages.mean,
-                "median": quantiles.median}[mode]
+    functions: dict[str, Callable] = {"maximum": reductions.max, "minimum": reductions.min, "mean": averages.mean,
+                "median": quantiles.median}
     dtype = dtype_of(array)
     for axis, (low, high) in enumerate(widths):
         size = array.shape[axis]
@@ -256,7 +257,7 @@ def _pad_statistic(array: Any, widths: Any, mode: Any, lengths: Any) -> Array:
             if length == 0:
                 raise ValueError(f"pad: stat_length of 0 yields no value for padding with mode={mode!r}")
             part = slicing_ops.slice_in_dim(array, 0 if which == 0 else size - length, length if which == 0 else size, 1, axis)
-            value = function(part, axis=axis, keepdims=True)
+            value = functions[mode](part, axis=axis, keepdims=True)
             if dtypes.issubdtype(dtype, dtypes.integer) and mode in ("mean", "median"):
                 value = op.round(value, op.RoundingMethod.TO_NEAREST_EVEN)
             value = convert(value, dtype)

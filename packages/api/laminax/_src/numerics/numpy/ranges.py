@@ -57,7 +57,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
         raise TypeError("arange: start must be given")
     given = [x for x in (start, stop, step) if x is not None]
     if SymbolicDim in map(type, given):
-        return _symbolic_arange(*((0, start) if stop is None else (start, stop)), 1 if step is None else step, dtype)
+        first, end = (0, start) if stop is None else (start, stop)
+        return _symbolic_arange(first, end, 1 if step is None else step, dtype)
     ensure_arrays("arange", *given)
     if dtype is None:
         dtype = dtypes.result_type(*given)

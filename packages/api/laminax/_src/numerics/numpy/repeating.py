@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 def tile(A: Any, reps: int | Sequence[int]) -> Any:
     """Repeats an array as a whole, reps[i] times along axis i; missing axes and counts are added in front."""
     A = as_array(ensure_array("tile", A))
-    counts = canonical_shape("tile", (reps,) if np.ndim(reps) == 0 else tuple(reps))
+    given: Any = reps
+    counts = canonical_shape("tile", (given,) if np.ndim(given) == 0 else tuple(given))
     rank = max(len(A.shape), len(counts))
     if len(A.shape) < rank:
         A = shape_ops.expand_dims(A, tuple(range(rank - len(A.shape))))

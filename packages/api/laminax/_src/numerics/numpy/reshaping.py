@@ -146,7 +146,8 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
       ValueError: if a place is out of range or given twice.
     """
     a = as_array(ensure_array("expand_dims", a))
-    axes = (axis,) if np.ndim(axis) == 0 else tuple(axis)
+    places: Any = axis
+    axes = (places,) if np.ndim(places) == 0 else tuple(places)
     if len(axes) > 1 and len({int(i) % (len(a.shape) + len(axes)) for i in axes}) < len(axes):
         raise ValueError(f"expand_dims: repeated axis in {axes}, for {get_aval(a).str_short()}")
     return shape_ops.expand_dims(a, axes)
@@ -172,7 +173,7 @@ def broadcast_to(array: Any, shape: tuple[int, ...], *, out_sharding: Any = None
     return shape_ops.broadcast_to_shape(array, shape)
 
 
-def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     """The shape that arrays of the given shapes broadcast to.
 
     Raises:
@@ -214,9 +215,9 @@ def _at_least(name: str, arrays: tuple, new_axes: tuple[tuple[int, ...], ...]) -
     """The arrays with the new axes for their rank, where there are any."""
     if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)):
         arrays = (asarray(arrays[0]),)
-    arrays = ensure_arrays(name, *arrays)
-    ranks = [len(shape_of(x)) for x in arrays]
-    results = [_with_axes(x, axes=new_axes[rank]) if rank < len(new_axes) else as_array(x) for x, rank in zip(arrays, ranks)]
+    operands = ensure_arrays(name, *arrays)
+    ranks = [len(shape_of(x)) for x in operands]
+    results = [_with_axes(x, axes=new_axes[rank]) if rank < len(new_axes) else as_array(x) for x, rank in zip(operands, ranks)]
     return results[0] if len(results) == 1 else tuple(results)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -79,7 +79,7 @@ def result_type(*args: Any) -> np.dtype:
     return dtypes.result_type(*(np.float64 if x is None else _plain(x) for x in args))
 
 
-def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+def can_cast(from_: Any, to: Any, casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"] = "safe") -> bool:
     """Whether NumPy's casting rules allow a conversion between dtypes; parameters as for `numpy.can_cast`."""
     def as_dtype(x: Any) -> Any:
         own = getattr(x, "dtype", None)

@@ -283,10 +283,10 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     """
     ar1, ar2 = map(ravel, promote_dtypes("intersect1d", ar1, ar2))
     if size is None:
-        found = np.intersect1d(concrete_numpy("intersect1d", "the arrays", ar1), concrete_numpy("intersect1d", "the arrays", ar2),
-                               assume_unique, return_indices)
+        left, right = (concrete_numpy("intersect1d", "the arrays", x) for x in (ar1, ar2))
         if not return_indices:
-            return weak_like(as_array(found), ar1, ar2)
+            return weak_like(as_array(np.intersect1d(left, right, assume_unique)), ar1, ar2)
+        found: tuple[Any, ...] = np.intersect1d(left, right, assume_unique, return_indices=True)
         found = (weak_like(as_array(found[0]), ar1, ar2), *found[1:])
     else:
         found = _intersect(ar1, ar2, fill_value, size=operator.index(size), return_indices=bool(return_indices))

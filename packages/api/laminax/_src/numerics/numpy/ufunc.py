@@ -48,6 +48,16 @@ class ufunc:
       (Array(6, dtype=int32), Array([1, 2, 6], dtype=int32), Array([5., 0.], dtype=float32))
     """
 
+    __name__: str
+    nin: int
+    nout: int
+    nargs: int
+    identity: Any
+    _func: Callable[..., Any]
+    _call: Callable[..., Any]
+    _own: dict[str, Callable[..., Any] | None]
+    _key: tuple[Any, ...]  # what two equal ones have in common
+
     def __init__(self, func: Callable[..., Any], /, nin: int, nout: int, *, name: str | None = None, nargs: int | None = None,
                  identity: Any = None, call: Callable[..., Any] | None = None, reduce: Callable[..., Any] | None = None,
                  accumulate: Callable[..., Any] | None = None, at: Callable[..., Any] | None = None,
@@ -89,8 +99,8 @@ class ufunc:
             shorten(error)
             raise
 
-    def reduce(self, a: ArrayLike, axis: int | None = 0, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-               where: Any = None) -> Array:
+    def reduce(self, a: ArrayLike, axis: int | tuple[int, ...] | None = 0, dtype: Any = None, out: None = None,
+               keepdims: bool = False, initial: Any = None, where: Any = None) -> Array:
         """Combines the elements along an axis, from the first on.
 
         Args:
@@ -118,7 +128,7 @@ class ufunc:
             raise NotImplementedError(f"{self.__name__}.reduce: a tuple of axes is not supported, got {axis}; reduce one after the other")
         return _reduce(a, initial, where, function=self, axis=axis, dtype=dtype, keepdims=bool(keepdims))
 
-    def accumulate(self, a: ArrayLike, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
+    def accumulate(self, a: ArrayLike, axis: int | None = 0, dtype: Any = None, out: None = None) -> Array:
         """Combines the elements along an axis up to each one; parameters as for `reduce`."""
         self._check_binary("accumulate")
         _refuse(f"{self.__name__}.accumulate", out=out)
@@ -159,7 +169,7 @@ class ufunc:
         return self(shape_ops.expand_dims(A, tuple(range(a_rank, a_rank + b_rank))) if b_rank else A,
                     shape_ops.expand_dims(B, tuple(range(a_rank))) if a_rank else B)
 
-    def reduceat(self, a: ArrayLike, indices: ArrayLike, axis: int = 0, dtype: type | None = None, out: None = None) -> Array:
+    def reduceat(self, a: ArrayLike, indices: ArrayLike, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
         """Reductions of slices along an axis: from each index to the next one, or to the end for the last.
 
         Args:
@@ -274,7 +284,7 @@ def _flat_positions(a: Any, indices: Any) -> tuple[Any, tuple[int, ...]]:
 
 
 @fused(static_argnames=("function", "shape"))
-def _at(a: ArrayLike, positions: ArrayLike, b: ArrayLike, *, function: _BinaryUfunc, shape: tuple[int, ...]) -> Array:
+def _at(a: ArrayLike, positions: ArrayLike, b: ArrayLike, *, function: ufunc, shape: tuple[int, ...]) -> Array:
     from laminax_ir.ops.loops import scan
     values = shape_ops.reshape(shape_ops.broadcast_to_shape(b, shape), positions.shape)
 
@@ -287,7 +297,7 @@ def _at(a: ArrayLike, positions: ArrayLike, b: ArrayLike, *, function: _BinaryUf
 
 
 @fused(static_argnames=("function", "axis", "dtype"))
-def _reduceat(a: Any, indices: ArrayLike, *, function: Any, axis: Any, dtype: np.dtype | None) -> Array:
+def _reduceat(a: Any, indices: ArrayLike, *, function: Any, axis: Any, dtype: Any) -> Array:
     from laminax_ir.ops.loops import scan
 
     a, dtype = _computed_in(function, a, dtype)
@@ -309,8 +319,8 @@ def _reduceat(a: Any, indices: ArrayLike, *, function: Any, axis: Any, dtype: np
 # --- how ufuncs are made ---
 
 
-def builtin_ufunc(identity: Any = None, *, on_tracers: Callable | None = None, is_composite: bool = False,
-                  **methods: Callable) -> Callable[[Callable], ufunc]:
+def builtin_ufunc(identity: Any = None, *, on_tracers: Callable | None = None, is_composite: bool = False, reduce: Callable | None = None,
+                  accumulate: Callable | None = None, at: Callable | None = None) -> Callable[[Callable], ufunc]:
     """Decorator: makes a NumPy function of one or two arrays a ufunc.
 
     Called on arrays outside of traces it is one compiled program, entered by the short way of the operators on arrays; on
@@ -320,12 +330,12 @@ def builtin_ufunc(identity: Any = None, *, on_tracers: Callable | None = None, i
       identity: the neutral value, if there is one.
       on_tracers: what the function does once it has checked its arguments, which tracers need not be.
       is_composite: whether it is several operations, which are worth recording.
-      **methods: `reduce`, `accumulate`, `at`: better ones than loops.
+      reduce, accumulate, at: better ones than loops.
     """
     def decorate(fun: Callable) -> ufunc:
         general = fused(fun)
-        result = (_UnaryUfunc if fun.__code__.co_argcount == 1 else _BinaryUfunc)(
-            fun, fun.__code__.co_argcount, 1, identity=identity, **methods)
+        nin = fun.__code__.co_argcount
+        result = (_UnaryUfunc if nin == 1 else _BinaryUfunc)(fun, nin, 1, identity=identity, reduce=reduce, accumulate=accumulate, at=at)
         result.__dict__.update(__module__=fun.__module__, _on_tracers=on_tracers or (general if is_composite else fun), _general=general,
                                _compiled=compiled_function(lambda *args: [fun(*args)], fun.__name__))
         return result
@@ -338,7 +348,10 @@ _SCALARS = frozenset((bool, int, float, complex))
 class _UnaryUfunc(ufunc):
     """A built-in one; its call has no detour."""
 
-    def __call__(self, x: Any, /, *, out: None = None, where: None = None) -> Any:
+    _compiled: Callable[..., Any]  # for arrays
+    _general: Callable[..., Any]  # for anything
+
+    def __call__(self, x: Any, /, *, out: None = None, where: None = None) -> Any:  # type: ignore[override]  # it takes `nin` arguments
         try:
             if out is not None or where is not None:
                 _refuse(self.__name__, out=out, where=where)
@@ -353,7 +366,11 @@ class _UnaryUfunc(ufunc):
 class _BinaryUfunc(ufunc):
     """A built-in one; its call has no detour."""
 
-    def __call__(self, x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
+    _compiled: Callable[..., Any]  # for arrays
+    _general: Callable[..., Any]  # for anything
+    _on_tracers: Callable[..., Any]
+
+    def __call__(self, x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:  # type: ignore[override]  # likewise
         try:
             if out is not None or where is not None:
                 _refuse(self.__name__, out=out, where=where)

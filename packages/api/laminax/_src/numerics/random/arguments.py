@@ -13,7 +13,7 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
 
-def checked_shape(name: str, shape: Sequence[int]) -> tuple[int, ...]:
+def checked_shape(name: str, shape: int | Sequence[int]) -> tuple[int, ...]:
     """The argument `shape` as a tuple of ints; an int is the size of the only axis.
 
     Raises:

@@ -85,7 +85,8 @@ def _is_empty(shape: Any) -> bool:
 def _shape(size: int | Sequence[int] | None, *bounds: Any) -> tuple[int, ...]:
     if size is None:
         return np.broadcast_shapes(*[np.shape(x) for x in bounds])
-    return (size,) if hasattr(size, "__index__") else tuple(size)
+    given: Any = size
+    return (given,) if hasattr(given, "__index__") else tuple(given)
 
 
 def stateful_rng(seed: Any = None, *, impl: Any = None) -> StatefulPRNG:

@@ -97,7 +97,8 @@ def _convolve_directly(in1: ArrayLike, in2: ArrayLike, name: str, mode: str, pre
     return result[0, 0]
 
 
-def _check_2d(name: str, in1: Any, in2: Any, boundary: str, fillvalue: Any) -> None:
+def _check_2d(name: str, operands: Sequence[Any], boundary: str, fillvalue: Any) -> None:
+    in1, in2 = operands
     if boundary != "fill" or fillvalue != 0:
         raise NotImplementedError(f"{name}: only boundary='fill' and fillvalue=0 are supported, got {boundary=} and {fillvalue=}. Pad the "
                                   "array with numpy.pad.")
@@ -107,13 +108,13 @@ def _check_2d(name: str, in1: Any, in2: Any, boundary: str, fillvalue: Any) -> N
 
 def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None) -> Array:
     """Convolution of two matrices; see `convolve`. `boundary` must be "fill" and `fillvalue` 0."""
-    _check_2d("convolve2d", *ensure_arrays("convolve2d", in1, in2), boundary, fillvalue)
+    _check_2d("convolve2d", ensure_arrays("convolve2d", in1, in2), boundary, fillvalue)
     return _convolve_directly(in1, in2, name="convolve2d", mode=mode, precision=precision)
 
 
 def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None) -> Array:
     """Cross-correlation of two matrices; see `correlate`. `boundary` must be "fill" and `fillvalue` 0."""
-    _check_2d("correlate2d", *ensure_arrays("correlate2d", in1, in2), boundary, fillvalue)
+    _check_2d("correlate2d", ensure_arrays("correlate2d", in1, in2), boundary, fillvalue)
     _check_mode("correlate2d", mode)
     return _correlate2d(in1, in2, mode=mode, precision=precision)
 

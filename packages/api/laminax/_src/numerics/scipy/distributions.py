@@ -81,8 +81,8 @@ def complement(function: Callable, name: str) -> Callable:
 
 def standardized(name: str, x: Any, loc: Any, scale: Any, *shapes: Any) -> list[Any]:
     """(x - loc) / scale, the scale, and the other parameters, as arrays of one dtype and shape."""
-    x, loc, scale, *shapes = broadcast(name, x, loc, scale, *shapes)
-    return [(x - loc) / scale, scale, *shapes]
+    x, loc, scale, *rest = broadcast(name, x, loc, scale, *shapes)
+    return [(x - loc) / scale, scale, *rest]
 
 
 def broadcast(name: str, *args: Any) -> list[Any]:

@@ -308,7 +308,7 @@ def bernoulli_numbers(n: int) -> list[Fraction]:
     """B_0 to B_n, exactly, with B_1 = -1/2."""
     numbers: list[Fraction] = []
     for m in range(n + 1):
-        numbers.append(Fraction(1) if m == 0 else -sum(math.comb(m + 1, k) * b for k, b in enumerate(numbers)) / (m + 1))
+        numbers.append(Fraction(1) if m == 0 else -sum((math.comb(m + 1, k) * b for k, b in enumerate(numbers)), Fraction(0)) / (m + 1))
     return numbers
 
 

@@ -50,7 +50,7 @@ def minimize_limited_memory(evaluate: Callable, x0: Any, maxcor: int, ftol: floa
         product = dot(move, change)
         is_curved = product > 0  # else the pair would make the approximation indefinite
         safe = jnp.where(is_curved, product, 1)
-        kept = (jnp.where(is_curved, jnp.roll(old, -1, 0).at[-1].set(new), old) for old, new in [
+        moves, changes, inverse_products = (jnp.where(is_curved, jnp.roll(old, -1, 0).at[-1].set(new), old) for old, new in [
             (s.moves, move), (s.changes, change), (s.inverse_products, 1 / safe)])
         scale = jnp.where(is_curved, product / jnp.where(is_curved, dot(change, change), 1), s.scale)
         evaluations, iterations = s.evaluations + count, s.iterations + 1
@@ -59,7 +59,8 @@ def minimize_limited_memory(evaluate: Callable, x0: Any, maxcor: int, ftol: floa
         for number, is_so in [(4, s.f - f < ftol), (3, evaluations >= maxgrad), (2, evaluations >= maxfun), (1, iterations >= maxiter),
                               (5, failed)]:
             status = jnp.where(is_so, number, status)
-        return _State(s.x + move, f, g, *kept, scale, evaluations, iterations, converged, jnp.where(converged, 0, status))
+        return _State(s.x + move, f, g, moves, changes, inverse_products, scale, evaluations, iterations, converged,
+                      jnp.where(converged, 0, status))
 
     memory = jnp.zeros((maxcor, len(x0)), x0.dtype)
     start = _State(x0, f, g, memory, memory, jnp.zeros(maxcor, x0.dtype), jnp.ones((), x0.dtype), 1, 0,

@@ -25,9 +25,9 @@ _TRANSPOSITIONS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
 def _promoted(name: str, *args: Any) -> list[Any]:
     """Operands in one floating or complex dtype; shapes are left alone."""
-    args = ensure_arrays(name, *args)
-    dtype = dtypes.to_inexact_dtype(dtypes.result_type(*args))
-    return [convert(x, dtype) for x in args]
+    arrays = ensure_arrays(name, *args)
+    dtype = dtypes.to_inexact_dtype(dtypes.result_type(*arrays))
+    return [convert(x, dtype) for x in arrays]
 
 
 def _transposition(name: str, trans: Any) -> int:

@@ -50,6 +50,7 @@ def minimize(fun: Callable, x0: Any, args: tuple = (), *, method: str, tol: floa
     x0 = jnp.asarray(inexact("minimize", x0))
     if x0.ndim != 1:
         raise ValueError(f"minimize: x0 must be a vector, got {get_aval(x0).str_short()}. Use flatten_util.ravel_pytree for other values.")
+    search: Callable
     if str(method).lower() == _LIMITED_MEMORY:
         search, settings = limited.minimize_limited_memory, limited.settings(len(x0))
     else:

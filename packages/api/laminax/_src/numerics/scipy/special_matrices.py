@@ -39,13 +39,13 @@ def block_diag(*arrs: ArrayLike) -> Array:
 
 @fused
 def _block_diag(*arrs: Any) -> Array:
-    arrs = [jnp.atleast_2d(x) for x in promote_dtypes("block_diag", *arrs)]
-    for i, x in enumerate(arrs):
+    blocks = [jnp.atleast_2d(x) for x in promote_dtypes("block_diag", *arrs)]
+    for i, x in enumerate(blocks):
         if x.ndim > 2:
             raise ValueError(f"block_diag: arguments must have at most 2 dimensions, got {get_aval(x).str_short()} at argument {i}. "
                              "Use vmap for batches.")
-    width, before, rows = sum(x.shape[1] for x in arrs), 0, []
-    for x in arrs:
+    width, before, rows = sum(x.shape[1] for x in blocks), 0, []
+    for x in blocks:
         rows.append(jnp.pad(x, ((0, 0), (before, width - before - x.shape[1]))))
         before += x.shape[1]
     return strong(jnp.concatenate(rows))

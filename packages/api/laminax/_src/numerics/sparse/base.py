@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.tracing.trace import Tracer
@@ -50,13 +50,13 @@ class JAXSparse:
     data: Any
     shape: tuple[int, ...]
     _has_rules = False  # whether `sparsify` has rules for the format
-    __hash__ = None  # as of arrays
+    __hash__ = None  # type: ignore[assignment]  # as of arrays
     __array_ufunc__ = None  # an operator with a NumPy array on the left is the sparse array's
 
     def __init__(self, args: tuple[Any, ...], *, shape: Any) -> None:
         self.shape = canonical_shape(type(self).__name__, shape)
 
-    def _set(self, names: tuple[str, ...], values: tuple[Any, ...]) -> JAXSparse:
+    def _set(self, names: tuple[str, ...], values: tuple[Any, ...]) -> Self:
         """Sets attributes without the checks of `__init__`: leaves of pytrees may be anything."""
         for name, value in zip(names, values, strict=True):
             setattr(self, name, value)
@@ -117,7 +117,7 @@ class JAXSparse:
 
 
 def _refusing(name: str) -> Callable:
-    def method(self: Any, *args: int, **kwargs: Any) -> None:
+    def method(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(f"{self.__class__}.{name}")
     method.__name__ = method.__qualname__ = name
     method.__doc__ = "Not supported by this format."

@@ -145,7 +145,7 @@ give_operators(BCSR, {"matmul": "matmul"})
 
 
 def _check(x: BCSR) -> None:
-    data, indices, indptr, shape = *x._bufs, x.shape
+    data, indices, indptr, shape = x.data, x.indices, x.indptr, x.shape
     said = f"BCSR of shape {shape}: "
     if indices.ndim < 1 or indptr.ndim != indices.ndim or not all(jnp.issubdtype(i.dtype, jnp.integer) for i in (indices, indptr)):
         raise ValueError(f"{said}indices and indptr must be integers [*batch, nse] and [*batch, rows + 1], got "

@@ -57,7 +57,7 @@ class COO(JAXSparse):
 
     def todense(self) -> Any:
         """The matrix with all its elements."""
-        return to_bcoo(*self._bufs, self.shape).todense()
+        return to_bcoo(self.data, self.row, self.col, self.shape).todense()
 
     def transpose(self, axes: tuple[int, ...] | None = None) -> COO:
         """The transposed matrix, with the same buffers; `axes` must be None."""
@@ -66,7 +66,7 @@ class COO(JAXSparse):
         return COO((self.data, self.col, self.row), shape=self.shape[::-1], rows_sorted=self._cols_sorted, cols_sorted=self._rows_sorted)
 
     def __matmul__(self, other: Any) -> Array:
-        return matrix_product(self, to_bcoo(*self._bufs, self.shape), other)
+        return matrix_product(self, to_bcoo(self.data, self.row, self.col, self.shape), other)
 
     def tree_flatten(self) -> Any:
         """Its buffers, and what is static about it."""

@@ -23,10 +23,10 @@ from laminax._src.numerics.sparse.csr import CSC, CSR
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
 
-_FORMATS: dict[str, type] = {"bcsr": BCSR, "bcoo": BCOO, "coo": COO, "csr": CSR, "csc": CSC}
+_FORMATS: dict[str, type[BCSR | BCOO | COO | CSR | CSC]] = {"bcsr": BCSR, "bcoo": BCOO, "coo": COO, "csr": CSR, "csc": CSC}
 
 
-def _format(sparse_format: str) -> type:
+def _format(sparse_format: str) -> type[BCSR | BCOO | COO | CSR | CSC]:
     if sparse_format not in _FORMATS:
         raise ValueError(f"{sparse_format=} not recognized; must be one of {list(_FORMATS)}")
     return _FORMATS[sparse_format]

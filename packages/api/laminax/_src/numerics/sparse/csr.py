@@ -34,6 +34,11 @@ class _Compressed(JAXSparse):
     _bufs = property(lambda self: (self.data, self.indices, self.indptr))
     _row_shape: tuple[int, int]
 
+    @staticmethod
+    def _row_shape_of(shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of the matrix of which one of this shape compresses the rows; and the way back."""
+        raise NotImplementedError
+
     @classmethod
     def _empty(cls, shape: Sequence[int], *, dtype: Any = None, index_dtype: Any = "int32") -> Any:
         shape = tuple(shape)
@@ -73,7 +78,10 @@ class CSR(_Compressed):
     """
 
     _row_shape = property(lambda self: self.shape)
-    _row_shape_of = staticmethod(lambda shape: shape)
+
+    @staticmethod
+    def _row_shape_of(shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape
 
     @classmethod
     def fromdense(cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32) -> CSR:
@@ -109,7 +117,10 @@ class CSC(_Compressed):
     """
 
     _row_shape = property(lambda self: self.shape[::-1])
-    _row_shape_of = staticmethod(lambda shape: shape[::-1])
+
+    @staticmethod
+    def _row_shape_of(shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[::-1]
 
     @classmethod
     def fromdense(cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32) -> CSC:

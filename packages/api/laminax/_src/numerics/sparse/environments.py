@@ -95,12 +95,13 @@ class SparsifyEnv:
         Raises:
           ValueError: if a buffer is given both ways, or the data or the indices are not given.
         """
-        refs = []
+        refs: list[int | None] = []
         for name, buffer, ref in (("data", data, data_ref), ("indices", indices, indices_ref), ("indptr", indptr, indptr_ref)):
             if buffer is not None and ref is not None or buffer is None and ref is None and name != "indptr":
                 raise ValueError(f"SparsifyEnv.sparse: give either {name} or {name}_ref")
             refs.append(ref if buffer is None else self._push(buffer))
-        return SparsifyValue(tuple(shape), *refs, indices_sorted, unique_indices)
+        data_ref, indices_ref, indptr_ref = refs
+        return SparsifyValue(tuple(shape), data_ref, indices_ref, indptr_ref, indices_sorted, unique_indices)
 
 
 def arrays_to_spvalues(spenv: SparsifyEnv, args: Any) -> Any:
@@ -119,7 +120,8 @@ def spvalues_to_arrays(spenv: SparsifyEnv, spvalues: Any) -> Any:
     def array(value: SparsifyValue) -> Any:
         if value.is_dense():
             return spenv.data(value)
-        known = dict(shape=value.shape, indices_sorted=bool(value.indices_sorted), unique_indices=bool(value.unique_indices))
+        known: dict[str, Any] = {"shape": value.shape, "indices_sorted": bool(value.indices_sorted),
+                                 "unique_indices": bool(value.unique_indices)}
         if value.is_bcsr():
             return BCSR((spenv.data(value), spenv.indices(value), spenv.indptr(value)), **known)
         return BCOO((spenv.data(value), spenv.indices(value)), **known)

@@ -69,7 +69,8 @@ def _dense(x: Any) -> Array:
 
 
 def _canonical(dimension_numbers: Any) -> _Numbers:
-    return tuple(tuple(tuple(map(operator.index, axes)) for axes in pair) for pair in dimension_numbers)
+    numbers: Any = tuple(tuple(tuple(map(operator.index, axes)) for axes in pair) for pair in dimension_numbers)
+    return numbers  # how many there are is checked where they are used
 
 
 def _checked(name: str, lhs: Any, rhs: Any, numbers: _Numbers, preferred: Any) -> Any:

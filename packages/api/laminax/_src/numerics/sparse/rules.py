@@ -137,12 +137,13 @@ def _sum(x: BCOO, y: BCOO) -> BCOO:
     x, y = (a if a.shape == shape else layout.bcoo_broadcast_in_dim(a, shape=shape, broadcast_dimensions=range(a.ndim)) for a in (x, y))
     n_batch, n_dense = min(x.n_batch, y.n_batch), min(x.n_dense, y.n_dense)
     x, y = (layout.bcoo_update_layout(a, n_batch=n_batch, n_dense=n_dense) for a in (x, y))
-    buffers = []
+    buffers: list[Array] = []
     for a, b in zip(x._bufs, y._bufs):
         batch = broadcast_batches(a.shape[:n_batch], b.shape[:n_batch])
         both = [jnp.broadcast_to(c, (*batch, *c.shape[n_batch:])) for c in (a, b)]
         buffers.append(jnp.concatenate(both, axis=n_batch))
-    return BCOO(buffers, shape=shape)
+    data, indices = buffers
+    return BCOO((data, indices), shape=shape)
 
 
 @_rule(op.sub_p)

@@ -59,7 +59,7 @@ def sparsify(f: Callable, use_tracer: bool = False) -> Callable:
         for x in flat:
             if is_sparse(x) and not x._has_rules:
                 raise NotImplementedError(f"sparsify: sparse arguments must be BCOO or BCSR arrays, got {x!r}")
-        out_tree = None
+        out_tree: Any = None
 
         def flat_fun(*values: ArrayLike) -> list[Array]:
             nonlocal out_tree
