@@ -26,12 +26,12 @@ PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
 @dataclass(frozen=True)
 class LoweredModule:
-    """A module, how it is called, and what it was made of.
+    """A module with its calling convention, and the program's values and types that it was made of.
 
     text: StableHLO, MLIR's generic form.
     name: the module's name.
-    platforms: what it is for; with several, its first argument is the number of the one that runs it, i32[].
-    convention: how it is called, for who compiles and runs it.
+    platforms: the platforms that it is written for; with several, its first argument is the number of the one that runs it, i32[].
+    convention: how it is called, for the layer that compiles and runs it.
     consts: values to pass before the arguments.
     kept: indices of the arguments the module takes (after the consts); the others are unused.
     in_avals, out_avals: of all arguments and results, as the program has them.
@@ -111,7 +111,8 @@ def _lower(closed: ClosedJaxpr, module: ModuleContext, name: str, donated: Seque
     jaxpr = closed.jaxpr
     live, used = live_equations(jaxpr)
     is_dynamic = any(SymbolicDim in map(type, aval.shape) for aval in closed.in_avals)
-    kept = [i for i, v in enumerate(jaxpr.invars) if keep_unused or is_dynamic or v in used]  # the sizes of what is not read may be
+    # with symbolic dimensions, the sizes of an argument may be read although the argument is not
+    kept = [i for i, v in enumerate(jaxpr.invars) if keep_unused or is_dynamic or v in used]
     aliases, unusable = donation_aliases(jaxpr, donated, kept, args.shardings, results.shardings, args.memories, results.memories,
                                          args.layouts, results.layouts)
     module.unique_name("main")

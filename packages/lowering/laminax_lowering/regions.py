@@ -1,14 +1,14 @@
 """Regions: a program of many equal blocks as a sequence of small programs, each of which is compiled once.
 
-XLA clones what is called from several places, so that even outlined calls cost compile time each (see `outlining`), and what
-a plain loop wrote out costs more than that. A program that calls a large block many times from its top level is cut there:
-every call is a region of its own, and so is what stands between two calls. Without such calls, runs of equations that come
-again and again are blocks (see `repeats`). Equal regions are one program. The runtime compiles each program once and runs them
-in turn on the same device, so that compile time does not depend on the number of blocks.
+XLA clones functions that are called from several places, so that even outlined calls cost compile time each (see `outlining`), and the
+copies that a plain Python loop writes out cost more than that. A program that calls a large block many times from its top level is cut
+there: every call is a region of its own, and so are the equations between two calls. Without such calls, runs of equations that come again
+and again are blocks (see `repeats`). Equal regions are one program. The runtime compiles each program once and runs them in turn on the
+same device, so that compile time does not depend on the number of blocks.
 
-The price is a dispatch per region, and that nothing is fused across its border. So regions are few, and large (`plan_regions` says
-what large is); what crosses a border is chosen (see `borders`); and a program is cut only if the estimates for both forms say that
-it wins time to compile and loses neither memory nor speed (see `estimates`). Programs with effects are never cut.
+The price is a dispatch per region, and that nothing is fused across its border. So regions are few, and large (`plan_regions` says what
+large is); the values that cross a border are chosen (see `borders`); and a program is cut only if the estimates for both forms say that it
+wins time to compile and loses neither memory nor speed (see `estimates`). Programs with effects are never cut.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _CALLS = (jit_p, checkpoint_p)
 
 
 class Segment(NamedTuple):
-    """A stretch of a program's equations, and what it is called."""
+    """A stretch of a program's equations, and its name."""
     name: str
     eqns: list[JaxprEqn]
 
 
 @dataclass(frozen=True)
 class Region:
-    """One step of a program: a program run on some values, which gives others. Values are known by number.
+    """One step of a program: a smaller program that is run on some values and gives others. Values are known by number.
 
     name: of the block that it is, or "part".
     program: without constants and effects; equal regions have the same one.
@@ -69,7 +69,7 @@ class Region:
 
 @dataclass(frozen=True)
 class RegionPlan:
-    """A program as regions. The values 0, 1, ... are its constants, then its arguments, then what regions give.
+    """A program as regions. The values 0, 1, ... are its constants, then its arguments, then the results of regions.
 
     donated: for each program, which of its operands it may overwrite.
     results: the values that are the program's results, all different and none of them a constant or an argument.
@@ -106,7 +106,7 @@ class WholeProgram:
 
     @property
     def is_worth_a_word(self) -> bool:
-        """Whether there was something to decide; of a small program there is not."""
+        """Whether there was a choice to make; for a small program there is none."""
         return self.reason != _SMALL
 
     def __str__(self) -> str:
@@ -114,7 +114,7 @@ class WholeProgram:
 
 
 def _comparison(whole: Estimate, cut: Estimate) -> str:
-    """What the two estimates say, for a log."""
+    """A comparison of the two estimates, for a log."""
     return (f" (estimated for regions and for the whole: {cut.peak / 1e6:.1f} and {whole.peak / 1e6:.1f} MB at once besides the arguments, "
             f"{cut.compiling / 1e3:.2f} and {whole.compiling / 1e3:.2f} s to compile, time to run {cut.time / max(whole.time, 1):.2f} to "
             "1)")

@@ -39,9 +39,9 @@ class Trace:
 
     __slots__ = ("ended", "name", "argument_names", "__weakref__")
 
-    records_tangents = False  # whether it passes what touches no tangent on to its parent
+    records_tangents = False  # whether it passes operations without tangents on to its parent
     is_recorded = False  # whether equations can be copied through it (see `recordings`)
-    recording_key: Any = None  # then, on what it depends what they are; None: they are the parent's. With a key, it has `split` and `join`
+    recording_key: Any = None  # these equations depend on it; None: they are the parent's. With a key, it has `split` and `join`
     records_refs = False  # whether operations on references are recorded, with `record_new_ref` and `record_ref`
 
     parent: Trace  # interprets the operations that this trace passes on; the bottom trace has none

@@ -1,1 +1,1 @@
-"""What becomes a function, and what a program of its own."""
+"""Plans: which parts of a program become functions, and which become programs of their own."""

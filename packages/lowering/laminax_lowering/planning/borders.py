@@ -1,10 +1,10 @@
-"""What crosses the borders between the regions of a program: kept in memory, or computed again on the other side.
+"""Values that cross the borders between the regions of a program: kept in memory, or computed again on the other side.
 
-A derivative reads what the program made long before, much of it cheap: the compiler of a whole program would fuse it with what
-reads it. Cut in two, the program writes all of it out. Here it is chosen what crosses, by a minimum cut over the part of a region
-between what it is given and what a later one reads: each value there is either kept, which costs its bytes, written and read; or made
-again from other values, which costs an operation, if it is a cheap one. The cut takes the least sum. Prices are those of
-`operation_costs`, so that no choice makes a program slower than keeping everything, as far as they are true.
+A derivative reads values that the program made long before, many of them cheap: the compiler of a whole program would fuse them with the
+equations that read them. Cut in two, the program writes all of them out. This module chooses the values that cross, by a minimum cut over
+the part of a region between its operands and the values that a later region reads: each value there is either kept, which costs its bytes,
+written and read; or made again from other values, which costs an operation, if it is a cheap one. The cut takes the least sum. Prices are
+those of `operation_costs`, so that no choice makes a program slower than keeping everything, as far as they are true.
 
 Sources: Ford and Fulkerson's minimum cuts, as for choosing what to recompute in Chen et al., "Training Deep Nets with Sublinear
 Memory Cost", 2016, and He and Yu, "Transcending Runtime-Memory Tradeoffs in Checkpointing by being Fusion Aware", MLSys 2023, section 3.
@@ -21,17 +21,17 @@ from laminax_lowering.planning.equal_programs import ProgramTable
 from laminax_lowering.planning.minimum_cut import UNLIMITED, Network
 from laminax_lowering.planning.operation_costs import cost, is_cheap, is_series, num_bytes
 
-PRICE_OF_A_BYTE = 3.0  # that crosses: it is written, and read, and kept in memory that others have no use of meanwhile
-PRICE_OF_A_BYTE_WITHIN = 2.0  # what is made again is written and read, where it is read twice and cannot be fused
+PRICE_OF_A_BYTE = 3.0  # of a value that crosses: written, read, and kept in memory that cannot be used otherwise meanwhile
+PRICE_OF_A_BYTE_WITHIN = 2.0  # of a value made again: written and read, where it is read twice and cannot be fused
 
 Segment = list[JaxprEqn]
 
 
 def choose_crossings(segments: Sequence[Segment], given: Iterable[Var], results: Iterable[Atom], programs: ProgramTable) -> list[Segment]:
-    """The segments of a program with what crosses their borders chosen: some compute again what others have made.
+    """The segments of a program, some of which now compute values again that others have made.
 
-    Segments that do the same get the same, as far as they read the same: the choice is one for all of their kind. What only the
-    few that stand at the ends of a row do differently from the others stays as it is, or they would be programs of their own.
+    One choice is made for all segments that do the same, as far as they read the same, so that they stay equal. The few segments at the
+    ends of a row that read other values stay as they are, or they would become programs of their own.
 
     Args:
       segments: the equations in order, in pieces.
@@ -66,20 +66,20 @@ class _Segments:
                 self.readers[v].add(i)
 
     def reads(self, i: int) -> list[Var]:
-        """What a segment reads and does not make, each once."""
+        """The variables that a segment reads and does not make, each once."""
         read = dict.fromkeys(v for eqn in self.segments[i] for v in eqn.invars if type(v) is Var)
         return [v for v in read if self.maker.get(v) != i]
 
     def is_kept_anyway(self, v: Var, reader: int) -> bool:
-        """Whether a value is there when a segment is run, whatever that one reads itself."""
+        """Whether a value is in memory when the segment `reader` runs, even if that segment does not read it."""
         return v in self.given or v in self.results or any(i > reader for i in self.readers[v])
 
     def are_most_of_their_kind(self, crossings: Sequence[_Crossing]) -> bool:
-        """Whether what is changed are most of the segments that are alike: what only few of them do makes programs of its own."""
+        """Whether the crossings change most of the segments that are alike: a change of only a few makes separate programs of them."""
         return all(2 * len(crossings) > max(self.num_alike[c.made_at], self.num_alike[c.reader]) for c in crossings)
 
     def needs_itself(self, made_at: int, reader: int, crossing: Container[Var]) -> set[JaxprEqn]:
-        """The equations of a segment that it needs even if `reader` reads nothing of it but what is not cheap."""
+        """The equations that a segment needs even if `reader` reads none of its cheap values."""
         live: set[Var] = set()
         found: set[JaxprEqn] = set()
         for eqn in reversed(self.segments[made_at]):
@@ -105,7 +105,7 @@ class _Segments:
             self.readers[v].add(i)
 
     def live_segments(self) -> list[Segment]:
-        """The segments without what nobody reads any more."""
+        """The segments without the equations whose results are not read any more."""
         live, kept = set(self.results), []
         for segment in reversed(self.segments):
             own = []
@@ -119,7 +119,7 @@ class _Segments:
 
 @dataclass(frozen=True)
 class _Crossing:
-    """What one segment makes and a later one, `reader`, reads: `read`. `eqns` are the cheap ones that lead to it, from `sources`."""
+    """Values, `read`, that a segment makes and a later one, `reader`, reads; `eqns` are the cheap equations that make them of `sources`."""
     made_at: int
     reader: int
     eqns: tuple[JaxprEqn, ...]
@@ -128,7 +128,7 @@ class _Crossing:
 
 
 def _all_crossings(program: _Segments) -> list[_Crossing]:
-    """The crossings of a program; what is read latest comes first, since it is there for whoever reads earlier."""
+    """The crossings of a program; those read latest come first, since values kept for a late reader are there for earlier ones."""
     found = []
     for reader in reversed(range(len(program.segments))):
         by_maker: dict[int, set[Var]] = defaultdict(set)
@@ -150,7 +150,7 @@ def _kinds(crossings: Iterable[_Crossing], programs: ProgramTable) -> list[list[
 
 
 def _crossing(program: _Segments, made_at: int, reader: int, read: set[Var]) -> _Crossing:
-    """The part of a segment between what cannot be computed again and what is read."""
+    """The crossing from a segment to `reader`, with the cheap equations between values that cannot be computed again and `read`."""
     wanted, eqns = set(read), []
     for eqn in reversed(program.segments[made_at]):
         if is_cheap(eqn) and not wanted.isdisjoint(eqn.outvars):
@@ -197,7 +197,7 @@ def _cheapest(program: _Segments, crossings: Sequence[_Crossing]) -> list[int]:
 
 
 def _price(program: _Segments, values: Sequence[tuple[_Crossing, Var]]) -> float:
-    """What it costs to keep values for those who read over a border."""
+    """The cost of keeping values for readers in other segments."""
     return PRICE_OF_A_BYTE * sum([num_bytes(v.aval) for crossing, v in values if not program.is_kept_anyway(v, crossing.reader)])
 
 

@@ -36,7 +36,7 @@ class ProgramTable:
         self._known_params: dict[int, tuple[dict[str, Any], Primitive, tuple]] = {}  # by the identity of the first of each
 
     def representative(self, program: ClosedJaxpr | Jaxpr) -> Any:
-        """The first program seen that does what this one does: itself, or an equal one."""
+        """The first program seen that is equal to this one, which may be this one itself."""
         found = self._first.get(id(program))
         if found is None:
             found = self._find_equal(program)
@@ -45,7 +45,7 @@ class ProgramTable:
         return found
 
     def describe(self, eqn: JaxprEqn) -> tuple:
-        """The same for equations that do the same to whatever variables they read."""
+        """A key that is equal for equations that do the same, whichever variables they read."""
         return (eqn.primitive, tuple([_literal(v) if type(v) is Literal else None for v in eqn.invars]), self._params(eqn), eqn.effects,
                 _attributes(eqn))
 
@@ -85,7 +85,7 @@ class ProgramTable:
         return known[2]
 
     def _value(self, value: Any) -> tuple[str | type, Any]:
-        """Something that is equal for parameters that mean the same."""
+        """A key that is equal for parameters of the same meaning."""
         if isinstance(value, (ClosedJaxpr, Jaxpr)):
             return "program", id(self.representative(value))
         if isinstance(value, (tuple, list)):

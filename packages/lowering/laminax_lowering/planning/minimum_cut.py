@@ -35,7 +35,7 @@ class Network:
             self._left.append(left)
 
     def sink_side(self) -> set[int]:
-        """The nodes on the sink's side of a minimum cut, of those that there are the one with the fewest nodes on this side.
+        """The nodes on the sink's side of a minimum cut: of several such cuts, the one with the fewest nodes on this side.
 
         Raises:
           ValueError: if the source is joined to the sink by edges of unlimited capacity, which nothing cuts.

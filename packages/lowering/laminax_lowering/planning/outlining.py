@@ -30,7 +30,7 @@ KEEP_CALL = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
 
 @dataclass(frozen=True)
 class CallPlan:
-    """The decisions for one module, by called program, of equal ones the one that `programs` knows them by."""
+    """The decisions for one module, by called program; equal programs stand under their representative in `programs`."""
     in_place: frozenset[ClosedJaxpr]
     outlined: frozenset[ClosedJaxpr]
     programs: ProgramTable

@@ -2,9 +2,9 @@
 
 A run is found by its heavy operations (products and convolutions), of which there are few: a stretch of them that comes
 again and again at the same distance, with the same types. It is then widened to the equations around, as far as they repeat
-too, and cut where the fewest bytes go from one block to the next. What differs in parameters or literals, as the number of the layer
-that makes a random key, is done before the run if it can be (`cut_run`). Whether the blocks are really equal, down to which value
-goes where, is for whoever makes programs of them to compare.
+too, and cut where the fewest bytes go from one block to the next. Equations that differ in parameters or literals, such as the number of a
+layer from which its random key is made, are moved before the run if they can be (`cut_run`). The caller compares whether the blocks are
+really equal, down to which value goes where, when it makes programs of them.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def find_runs(eqns: Sequence[JaxprEqn], min_count: int, min_length: int, min_wor
 
 
 def cut_run(eqns: Sequence[JaxprEqn], run: Run, describe: Callable[[JaxprEqn], Any]) -> tuple[list[JaxprEqn], list[list[JaxprEqn]]] | None:
-    """A run as what is to be done before it, and its blocks; None if the blocks differ in what depends on them.
+    """The equations to be moved before a run, and its blocks without these; None if equations that differ cannot be moved.
 
     Args:
       eqns: the equations.
       run: a run of them.
-      describe: gives the same for equations of the same parameters and literals.
+      describe: a function whose result is equal for equations of the same parameters and literals.
     """
     length, own = run.length, eqns[run.start:run.start + run.length * run.count]
     odd = {i for i in range(length) if len({describe(eqn) for eqn in own[i::length]}) > 1}
@@ -147,7 +147,7 @@ def _as_run(eqns: Sequence[JaxprEqn], heavy: list[int], period: int, first: int,
 def _cheapest_cut(eqns: Sequence[JaxprEqn], start: int, end: int, length: int) -> int:
     """How many equations to leave out at the start of a run, so that the fewest bytes go from each block to the next.
 
-    What a block keeps for later than the next one counts nowhere: it goes over any cut.
+    A value that is kept for later than the next block does not count: it crosses any cut.
     """
     middle = start + (end - start) // length // 2 * length
     uses: dict[Var, int] = {}  # the last one that is not further away than a block is long

@@ -25,7 +25,7 @@ def _lower_reshard(ctx: FunctionWriter, x: Value, *, dst: Any) -> Value:
     source = x.aval._split
     if (dst is not None and dst.spec.unreduced and source is not None and source.spec.unreduced
             and source.spec.unreduced != dst.spec.unreduced):
-        # from the terms of one sum to those of another XLA does not go at once
+        # XLA does not go from the terms of one sum to those of another at once
         made = source.update(source.spec.update(unreduced=frozenset()))
         x = constrain(ctx, x, x.aval.update(sharding=made))
     return Value(x.name, ctx.avals_out[0])  # what constrains it is its type

@@ -40,15 +40,15 @@ class Elementwise:
         return ctx.emit_elementwise(self.op, operands)
 
 
-# What a writer is at before and after the equations of a program.
+# The equation of a writer before and after those of a program.
 _NO_EQUATION = JaxprEqn([], [], Primitive("main"), {}, no_effects)
 
 
 class FunctionWriter:
     """Writes one function: the context that rules are given.
 
-    `avals_in` and `avals_out` are those of the equation being lowered. `platforms` are those that what is being written is
-    for: with several, the function's first argument is the number of the one that runs it, `platform_index`.
+    `avals_in` and `avals_out` are those of the equation being lowered. `platforms` are those that the function is written for: with
+    several, its first argument, `platform_index`, is the number of the platform that runs it.
     """
 
     def __init__(self, module: ModuleContext, platforms: tuple[str, ...]) -> None:
@@ -145,7 +145,7 @@ class FunctionWriter:
         return value
 
     def size_value(self, dim: DimSize) -> Value:
-        """The value of a size that is an expression in variables, i64[]; the writer of dynamic shapes has it."""
+        """The value of a size that is an expression in variables, i64[]; the writer of dynamic shapes implements this."""
         raise NotImplementedError(f"{self.eqn.primitive}: the size {dim} is an expression, in a program that was lowered for sizes that "
                                   "are numbers")
 
@@ -335,7 +335,7 @@ class FunctionWriter:
         return [f'%platform_index: {type_text(_INDEX)} {{jax.global_constant = "_platform_index"}}']
 
     def leading_arguments(self) -> list[Value] | None:
-        """What calls of such functions pass for them; None where it is not at hand."""
+        """The values that calls pass for the `leading_parameters`; None where these are not at hand."""
         if len(self.platforms) == 1:
             return []
         return None if self.platform_index is None else [self.platform_index]
@@ -359,7 +359,7 @@ class FunctionWriter:
             self.scope = outer
 
     def name_call(self, name: str) -> None:
-        """Has what is written next for this equation located under a name of its own, instead of the operation's."""
+        """Locates the operations that are written next for this equation under the name `name`, instead of the operation's."""
         info = self.eqn.source_info
         self.loc = self.module.locations_at(self.scope, info._replace(name_stack=NameStack((*info.name_stack, name))))[""]
 
@@ -452,9 +452,9 @@ class FunctionWriter:
 
 
 def current_token(ctx: FunctionWriter) -> Value:
-    """What the next ordered effect depends on: the last one, or a constant before the first.
+    """The token for the next ordered effect: the result of the last one, or a constant before the first.
 
-    It is an ordinary boolean that each ordered operation takes and returns, so that loops and branches carry it like any value.
+    A token is an ordinary boolean that each ordered operation takes and returns, so that loops and branches carry it like any value.
     """
     if ctx.token is None:
         ctx.token = ctx.constant(False)

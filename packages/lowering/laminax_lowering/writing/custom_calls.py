@@ -111,7 +111,7 @@ def emit_builtin_call(ctx: FunctionWriter, target: str, operands: Sequence[Value
       target: its name.
       operands: the function's.
       results: their avals.
-      backend_config: what it is told, in a form of its own.
+      backend_config: the function's configuration, in a form of its own.
       api_version: of StableHLO's custom calls: 1, or 2 where the compiler asks for it.
 
     Returns:
@@ -123,7 +123,7 @@ def emit_builtin_call(ctx: FunctionWriter, target: str, operands: Sequence[Value
 
 
 def info_aval(x: Value) -> ShapedArray:
-    """Of what a kernel for matrices reports about each of them: 0, or what has failed."""
+    """The aval of the info that a kernel reports for each matrix: 0, or a number for what has failed."""
     return ShapedArray(x.aval.shape[:-2], _INT32)
 
 

@@ -3,7 +3,7 @@
 Rules are written for shapes that are numbers. `DynamicWriter` takes what they emit, and where a shape has symbolic dimensions writes
 the dynamic form of the operation instead, whose shape is an operand. The values of the variables are parameters of every function,
 `tensor<i64>`; the module's `main` computes them from its arguments' sizes, with assertions that these are as specified. Once `main` is
-called with sizes that are numbers, the compiler's shape refinement makes numbers of all that follows.
+called with sizes that are numbers, the compiler's shape refinement makes all other sizes numbers.
 Source: the StableHLO specification, "Dynamism" and the sections of the operations' names.
 """
 
@@ -53,7 +53,7 @@ class DynamicWriter(FunctionWriter):
 
     def call_program(self, closed: ClosedJaxpr, name: str, operands: Sequence[Value], results: Sequence[ShapedArray],
                      attributes: str = "") -> list[Value]:
-        """A call that the compiler would have to keep would keep it from learning the shapes."""
+        """The call, without `attributes`: a call that the compiler must keep would keep it from learning the shapes."""
         return super().call_program(closed, name, operands, results)
 
     def region(self, arg_avals: Sequence[ShapedArray], body: Callable[..., Any], terminator: str = "stablehlo.return",
@@ -109,7 +109,7 @@ class DynamicWriter(FunctionWriter):
         return super().emit(op, operands, attributes=attributes, regions=regions, results=avals)
 
     def emit_dynamic(self, op: str, operands: Sequence[Value], attributes: Mapping[str, str], result: ShapedArray) -> Value:
-        """The dynamic form of an operation, as it is."""
+        """Writes the dynamic form of an operation as it is given."""
         return super().emit(op, operands, attributes=attributes, results=[result])
 
     def _emit_dynamic_reduce_window(self, operands: Sequence[Value], attributes: Mapping[str, str], region: str,

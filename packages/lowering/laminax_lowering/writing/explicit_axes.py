@@ -1,4 +1,4 @@
-"""Programs whose types say how values are split: each result of an operation is constrained to be split so."""
+"""Programs whose types have shardings: each result of an operation is constrained to the sharding of its type."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF_PROGRAMS = frozenset(("calls", "custom_calls", "composite", "linear_call", "
 
 
 def constrained(primitive: Primitive, rule: Callable) -> Callable:
-    """The lowering rule that constrains the results as their types say."""
+    """The lowering rule, with its results constrained to the shardings of their types."""
     if primitive.family in _OF_PROGRAMS:
         return rule
 
@@ -66,7 +66,7 @@ def _split_as(ctx: Any, x: Value, aval: ShapedArray) -> Value:
 
 
 def _split_beside(split: TypeSharding | None, result: TypeSharding) -> TypeSharding:
-    """How an operand is split where the result is split so; beside the terms of a sum, factors are whole."""
+    """The sharding of an operand beside a result of the given sharding; beside the terms of a sum, factors are whole."""
     if not result.spec.unreduced or split is not None and split.spec.unreduced:
         return result
     return result.update(result.spec.update(unreduced=frozenset()))

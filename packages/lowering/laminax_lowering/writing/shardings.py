@@ -1,8 +1,8 @@
 """Shardings as text: Shardy's attributes.
 
-A module names each mesh once, `sdy.mesh @mesh = <["data"=4, "model"=2]>`; a sharding of an array of some rank refers to it and
-says of each axis over which mesh axes it is split: `#sdy.sharding<@mesh, [{"data"}, {}]>`, with `{?}` where the compiler
-decides. A sharding is anything with `mesh` (`axis_names`, `axis_sizes`) and `spec`, a partition spec.
+A module names each mesh once, `sdy.mesh @mesh = <["data"=4, "model"=2]>`; a sharding of an array of some rank refers to a mesh and lists,
+for each array axis, the mesh axes that split it: `#sdy.sharding<@mesh, [{"data"}, {}]>`, with `{?}` where the compiler decides. A sharding
+is anything with `mesh` (`axis_names`, `axis_sizes`) and `spec`, a partition spec.
 Source: the Shardy documentation, "Sharding representation".
 """
 

@@ -1,4 +1,4 @@
-"""Values of the program that is being written, and where functions find their constants again."""
+"""Values of the program that is being written, and the tables in which functions find their constants again."""
 
 from __future__ import annotations
 

@@ -76,7 +76,8 @@ def i64_array(values: Iterable[int]) -> str:
 
 
 class SymbolicArray(str):
-    """An attribute whose numbers are known only as expressions, `values`: what has one is written in another form (`dynamic_shapes`)."""
+    """An attribute whose numbers are known only as expressions, `values`: an operation with such an attribute is written in its dynamic
+    form (`dynamic_shapes`)."""
 
     values: tuple[Any, ...]
 

@@ -38,7 +38,7 @@ class _ArrayType(type):
         return subclass is cls or issubclass(subclass, _array_types)
 
     def __getattr__(cls, name: str) -> Any:
-        """The methods of arrays, for libraries that wrap them; they take traced arrays, too."""
+        """The methods of arrays, for libraries that wrap them; the methods take traced arrays, too."""
         return getattr(ArrayImpl, name)
 
     def __dir__(cls) -> list[str]:
@@ -373,7 +373,7 @@ def _parts(array: ArrayImpl) -> list[ArrayImpl]:
 
 
 def _gather(array: ArrayImpl) -> np.ndarray:
-    """The parts put together on the host."""
+    """The value of an array, put together from its parts on the host."""
     if not array._sharding.is_fully_addressable:
         raise RuntimeError(
             f"The value of {array.aval.str_short()} cannot be read: parts of it are on devices of other processes. "
@@ -475,7 +475,7 @@ def _concrete_parts(arrays: Any) -> list[ArrayImpl]:
 
 
 def _device_mismatch(parts: Sequence[ArrayImpl], found: set[Any], wanted: set[Any]) -> str:
-    """How the devices of the parts differ from those of the sharding."""
+    """A description of how the devices of the parts differ from those of the sharding."""
     if len(parts) != len(wanted):
         return (
             f"Expected {len(wanted)} per-device arrays (this is how many devices are addressable by the sharding), but got {len(parts)}."

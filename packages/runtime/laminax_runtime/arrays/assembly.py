@@ -1,4 +1,4 @@
-"""Arrays from what a callback or a process has of them."""
+"""Arrays made of the parts that a callback returns or that a process has."""
 
 from __future__ import annotations
 

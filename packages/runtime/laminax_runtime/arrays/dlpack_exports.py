@@ -60,7 +60,7 @@ def to_dlpack(
         raise BufferError(f"__dlpack__: {array.aval.str_short()} cannot be shared: {error}") from None
 
 
-@guards.for_programs  # to who asked for it, it is a copy between devices
+@guards.for_programs  # for the user it is a copy between devices
 def _in_host_memory(array: ArrayImpl) -> ArrayImpl:
     """A copy of an array of another platform, on the CPU."""
     device = placement.local_devices(backend="cpu")[0]

@@ -33,7 +33,7 @@ def _default(x: ArrayImpl) -> _jaxlib.PjRtLayout:
 
 
 def layout_text(layout: Layout | Any) -> str:
-    """What the attribute `mhlo.layout_mode` says of a layout."""
+    """The text of a layout in the attribute `mhlo.layout_mode`."""
     if layout is AUTO:
         return "auto"
     order = layout.major_to_minor[::-1]
@@ -43,7 +43,7 @@ def layout_text(layout: Layout | Any) -> str:
 
 
 class DemandedLayout:
-    """A parameter's layout as C++ dispatch takes it: it compares what an array has with the answer of this method."""
+    """A parameter's layout for C++ dispatch, which compares an array's layout with the result of `_to_xla_layout`."""
 
     __slots__ = ("layout",)
 
@@ -58,13 +58,13 @@ _relayouter: Callable[[ArrayImpl, Layout], ArrayImpl] | None = None
 
 
 def set_relayouter(relayouter: Callable[[ArrayImpl, Layout], ArrayImpl]) -> None:
-    """Installs what brings an array into another layout where it is: a program that returns its argument."""
+    """Installs the function that brings an array into another layout where it is, by a program that returns its argument."""
     global _relayouter
     _relayouter = relayouter
 
 
 def relayout(x: ArrayImpl, layout: Layout) -> ArrayImpl:
-    """The array where it is, in a layout."""
+    """The array in another layout, on the devices where it is."""
     if layout.is_met_by(layout_from_jaxlib(x._pjrt_layout)):
         return x
     if _relayouter is None:

@@ -158,7 +158,7 @@ def misfit(sharding: Sharding, shape: Shape, what: str = "arrays", *, may_be_pad
 
 
 def _rank_misfit(sharding: Sharding, at_least: int, shape: Shape) -> str:
-    """That arrays have too few axes, in JAX's words."""
+    """The message that arrays have too few axes, in JAX's words."""
     words = f"Sharding {sharding} is only valid for values of rank at least {at_least}, but was applied to a value of rank {len(shape)}."
     return words if shape else words + " For scalars the PartitionSpec should be P()."
 
@@ -173,7 +173,7 @@ def _of_mesh(sharding: Sharding, axis: int, parts: int) -> str:
 
 
 def has_terms(sharding: Sharding) -> bool:
-    """Whether devices have terms of a sum that is the array."""
+    """Whether the devices hold terms of a sum that is the array."""
     return isinstance(sharding, NamedSharding) and bool(sharding.spec.unreduced)
 
 
@@ -334,7 +334,7 @@ class _NamedMethods(_NamedBase):
 
     @property
     def replicated_axes(self) -> frozenset:
-        """The mesh axes over which the array is copied, neither split nor the sum of terms, nor said to be the result of one."""
+        """The mesh axes over which the array is copied: those that neither split it nor are unreduced or reduced."""
         return frozenset(self.mesh.axis_names) - {*self.spec.names(), *self.spec.unreduced, *self.spec.reduced}
 
     def update(self, **changes: Any) -> NamedSharding:
@@ -415,7 +415,7 @@ _jaxlib.set_spec_check(_check_spec)
 
 
 def _sharding_of_type(split: TypeSharding | None, ndim: int) -> NamedSharding:
-    """What `aval.sharding` gives, over a mesh without devices."""
+    """The sharding that `aval.sharding` returns, over a mesh without devices."""
     return (NamedSharding(meshes.get_abstract_mesh(), PartitionSpec(*[None] * ndim)) if split is None
             else NamedSharding(split.mesh, split.spec))
 
@@ -491,7 +491,7 @@ def _named_from_gspmd(sharding: Sharding, ndim: int) -> NamedSharding:
 def as_given(
     hlo: _jaxlib.HloSharding, ndim: int, devices: Sequence[Device], given: Sequence[tuple[Sharding, int | None]]
 ) -> Sharding:
-    """An XLA sharding over devices in the words of shardings that the caller knows.
+    """An XLA sharding over devices, expressed in terms of shardings that the caller knows.
 
     Args:
         hlo: the sharding.
@@ -589,7 +589,7 @@ def have_same_devices(a: Sharding, b: Sharding) -> bool:
 
 
 def hlo_sharding(sharding: Sharding, ndim: int) -> _jaxlib.HloSharding:
-    """What a sharding says of an array of a rank, in XLA's terms: a tiling over the positions in its list of devices."""
+    """The XLA sharding of a sharding for arrays of a rank: a tiling over the positions in its list of devices."""
     return sharding._to_xla_hlo_sharding(ndim)
 
 

@@ -28,7 +28,7 @@ _SHARE = _jaxlib.HostBufferSemantics.ZERO_COPY
 _REUSE = _jaxlib.ArrayCopySemantics.REUSE_INPUT
 _DONATE = _jaxlib.ArrayCopySemantics.DONATE_INPUT
 
-# Avals live as long as somebody uses them; this spares the next value like one that came and went making its own.
+# Avals live as long as they are used; this table keeps them, so that the next value of the same type need not make its own.
 _aval = functools.lru_cache(maxsize=4096)(ShapedArray)
 
 _float0 = canonical_dtypes.float0
@@ -83,7 +83,7 @@ put_constant = guards.for_programs(device_put)
 
 @guards.for_programs
 def copy_for_callback(x: Any, device: _jaxlib.Device) -> ArrayImpl | np.ndarray:
-    """An array on the device, of what a program hands to a Python function, with its dtype, whatever options this thread has."""
+    """An array on the device of a value that a program hands to a Python function; it keeps its dtype under all options."""
     if type(x) is not np.ndarray or x.dtype == _float0:
         return device_put(x, device)
     with _with_64_bits(x.dtype):
@@ -97,7 +97,7 @@ def put_exactly(x: np.ndarray, aval: ShapedArray) -> ArrayImpl:
 
 
 def _with_64_bits(dtype: np.dtype) -> contextlib.AbstractContextManager:
-    """Inside, jaxlib, which asks whether `enable_x64` holds, keeps this dtype."""
+    """Context manager: inside, jaxlib keeps this dtype, since `enable_x64`, which it asks for, holds where needed."""
     return contextlib.nullcontext() if canonical_dtypes.canonicalize_dtype(dtype) == dtype else config.enable_x64(True)
 
 
@@ -191,14 +191,14 @@ def _put_array(x: ArrayImpl, target: Any, aval: ShapedArray | None, weak_type: b
 
 
 def _typed(x: ArrayImpl) -> ArrayImpl:
-    """The array, whose type says of explicit mesh axes and of memory what its sharding says."""
+    """The array with the type that belongs to its sharding: split over explicit mesh axes, and in its memory."""
     if (aval := placed_aval(x.aval, x._sharding)) is x.aval:
         return x
     return with_metadata(x, aval, x._sharding, x._committed)
 
 
 def as_uncommitted(x: ArrayImpl) -> ArrayImpl:
-    """The array where it is, from where computations may move it."""
+    """The array where it is, no longer committed: computations may move it."""
     return with_metadata(x, x.aval, x._sharding, False) if x._committed else x
 
 
@@ -228,11 +228,11 @@ def reshard(x: ArrayImpl, sharding: shardings.Sharding, copy_semantics: Any = _R
 
 
 def _reshard_by_program(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl:
-    """To the terms of a sum, or from them: the sum is made by a program on the devices that have them."""
+    """`reshard` by a program on the devices of the array, such as one that makes the sum of the terms that they have."""
     source = x._sharding
     is_elsewhere = source._internal_device_list != sharding._internal_device_list
     if shardings.has_terms(source) and (is_elsewhere or shardings.has_terms(sharding) and source.spec.unreduced != sharding.spec.unreduced):
-        # from the terms of one sum to those of another XLA does not go at once
+        # XLA does not go from the terms of one sum to those of another at once
         return reshard(reshard(x, _without_terms(source)), sharding)
     if is_elsewhere:
         return reshard(reshard(x, _without_terms(sharding)), sharding)
@@ -247,13 +247,13 @@ def _without_terms(sharding: shardings.Sharding) -> shardings.NamedSharding:
     return sharding.update(spec=sharding.spec.update(unreduced=frozenset()))
 
 
-@guards.for_programs  # to who asked for it, it is a copy between devices
+@guards.for_programs  # for the user it is a copy between devices
 def _reshard_by_host(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl:
     return put_numpy(x._value, x.aval, sharding, True, may_share=False)
 
 
 def _has_memory_of_its_own(sharding: shardings.Sharding) -> bool:
-    """Whether the way by the host is a way: for the CPU's devices it is shorter than any program's."""
+    """Whether the devices' memory is not the host's: for CPU devices, the way by the host is shorter than a program's."""
     return sharding._device_assignment[0].platform != "cpu"
 
 
@@ -261,7 +261,7 @@ _resharder: Callable[[ArrayImpl, shardings.Sharding], ArrayImpl | None] | None =
 
 
 def set_resharder(resharder: Callable[[ArrayImpl, shardings.Sharding], ArrayImpl | None]) -> None:
-    """Installs what lays an array out anew over the same devices without the host; it returns None where it cannot."""
+    """Installs the function that lays an array out anew over the same devices without the host, or returns None where it cannot."""
     global _resharder
     _resharder = resharder
 
@@ -291,7 +291,7 @@ def block_until_ready(values: Iterable[Any]) -> None:
 
 
 def _array_from_value(value: np.ndarray, weak_type: bool) -> ArrayImpl:
-    """What a pickled array is made of again."""
+    """Makes an array again of its pickled value."""
     return device_put(value, weak_type=weak_type)
 
 

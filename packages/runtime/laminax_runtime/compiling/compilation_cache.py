@@ -5,7 +5,7 @@ stands does not change machine code, and a checkout in another folder, or a comm
 was compiled. The price is that the metadata of a program taken from the cache (`as_text`, profiles) name the lines of
 its first compilation; `compilation_cache_include_metadata_in_key` makes them part of the key.
 
-Nothing that goes wrong here stops a program: it is warned of once, and compiled. Source of the options: JAX's guide
+Errors of the cache do not stop a program: a warning is given once, and the program is compiled. Source of the options: JAX's guide
 "Persistent compilation cache".
 """
 
@@ -65,7 +65,7 @@ _SECONDS = struct.Struct("<d")  # that compiling took: what an entry begins with
 
 
 def make_key(text: str, devices: tuple[_jaxlib.Device, ...], compile_options: _jaxlib.CompileOptions) -> CacheKey | None:
-    """The key of a compilation, or None if it must not come from the cache, or the cache is switched off."""
+    """The key of a compilation, or None if the program must not come from the cache, or the cache is switched off."""
     if not options.enable_compilation_cache.value or options.compilation_cache_max_size.value == 0:
         return None
     # A dump is made by compiling. And each process of several may only compile what all others compile with it.
@@ -167,7 +167,7 @@ def load(
 
 
 def store(key: CacheKey, loaded: _jaxlib.LoadedExecutable, seconds: float, name: str, is_part: bool = False) -> None:
-    """Keeps a program that took so long to compile, if that is long enough, or if it is a part of a larger one."""
+    """Keeps a program if compiling it took long enough, or if it is a part of a larger program."""
     least_seconds, least_bytes = options.persistent_cache_min_compile_time_secs.value, options.persistent_cache_min_entry_size_bytes.value
     if seconds < least_seconds and not is_part:
         log_not_stored(name, f"because it took < {least_seconds:.2f} seconds to compile ({seconds:.2f}s)")
@@ -231,12 +231,12 @@ def log_not_stored(name: str, why: str) -> None:
 
 
 def _explains() -> bool:
-    """Whether somebody who chose the folder asks what becomes of programs; for others the cache just works, or does not."""
+    """Whether the user asks why programs are not in the cache, and has chosen its folder; all others get no explanations."""
     return config.explain_cache_misses.value and options.compilation_cache_dir.value is not None
 
 
 def _log(is_asked_for: bool, message: str, *args: Any) -> None:
-    """Warns if that is asked for, else it is for who debugs."""
+    """Logs a warning if that is asked for, else a message for debugging."""
     if is_asked_for or "logging" in sys.modules:  # importing it takes 5 ms, and nobody listens
         import logging
 

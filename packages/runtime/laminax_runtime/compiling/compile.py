@@ -30,7 +30,7 @@ from laminax_runtime.arrays.arrays import ArrayImpl
 from laminax_runtime.backends import ffi, placement
 from laminax_runtime.base import options
 
-# A sharding over a program's devices, and the rank of its array if it is one's.
+# A sharding over a program's devices, and the rank of the array that it is of, or None.
 KnownSharding = tuple[shardings.Sharding, int | None]
 
 
@@ -60,8 +60,8 @@ def compile_module(
         in_shardings: one per parameter of `main`, as in the text, or None where XLA is to choose; by default on the
             only device, or else all XLA's choice.
         out_shardings: one per result, likewise.
-        known_shardings: shardings over these devices in whose words XLA's choices are put, each with its array's
-            rank if it is one's; those in `in_shardings` come first.
+        known_shardings: shardings over these devices, in terms of which XLA's choices are expressed, each with the rank of its array or
+            None; those in `in_shardings` come first.
         num_replicas: how many copies of the program run, each on its own data.
         num_partitions: over how many devices XLA splits each copy; by default all that are left.
         compiler_options: XLA's debug options by name, such as {"xla_cpu_enable_fast_math": True}.
@@ -122,7 +122,7 @@ def _compile_as_called(text: str, convention: CallingConvention, assignment: tup
 
 def _known_shardings(given: Sequence[shardings.Sharding | None], avals: Sequence[ShapedArray], known: Sequence[KnownSharding],
                      assignment: Sequence[placement.Device]) -> list[KnownSharding]:
-    """In whose words the compiler's choices are put, all in the memory where XLA puts what nobody asks for elsewhere."""
+    """The shardings in terms of which the compiler's choices are expressed, all in the devices' default memory."""
     memory = assignment[0].default_memory().kind
     all_known = [(s, aval.ndim) for s, aval in zip(given, avals, strict=True) if s is not None] + [*known]
     return [(s if s.memory_kind == memory else s.with_memory_kind(memory), ndim) for s, ndim in all_known]
@@ -136,14 +136,14 @@ def _with_automatic_axes(sharding: shardings.Sharding, aval: ShapedArray) -> sha
 
 
 def _typed_as(aval: ShapedArray, sharding: shardings.Sharding) -> ShapedArray:
-    """The type of a result where it is: over explicit mesh axes it says how it is split, whatever the program's type said of it."""
+    """The type of a result as it is placed: with its actual sharding over explicit mesh axes, and its actual memory."""
     if isinstance(sharding, shardings.NamedSharding) and sharding.mesh.explicit_axes:
         return placed_aval(aval, sharding)
     return aval_in(aval, space_of_kind(sharding.memory_kind))
 
 
 def _dump_if_asked(text: str, name: str) -> None:
-    """Leaves a module in a file of its own; modules are numbered in the order of their compilation."""
+    """Writes a module to a file of its own, if an option asks for it; modules are numbered in the order of their compilation."""
     folder = options.dump_ir_to.value
     if folder is None:
         return
@@ -187,7 +187,7 @@ def _compile_options(assignment: Sequence[placement.Device], num_replicas: int, 
 
 
 def _set_efforts(build: Any) -> None:
-    """What the options of laminax say about optimizations."""
+    """Sets the build options that follow from laminax's options about optimizations."""
     if (level := options.optimization_level.value) != "UNKNOWN":
         build.optimization_level = _EFFORTS[level]
     if (level := options.memory_fitting_level.value) != options.memory_fitting_level.default:
@@ -266,8 +266,8 @@ def _choices(given: Sequence[shardings.Sharding | None], read_back: Callable[[],
 class Executable:
     """A compiled program with its calling convention.
 
-    `in_avals` and `kept` are one per argument of the caller; `in_shardings` one per parameter of the program. The types of the results
-    in its convention are those where they are.
+    `in_avals` and `kept` are one per argument of the caller; `in_shardings` one per parameter of the program. The result types in its
+    convention have the results' actual shardings and memories.
     """
 
     def __init__(
@@ -326,7 +326,7 @@ class Executable:
         return results.consume_with_handlers(handlers), results.consume_token()
 
     def _prepare(self, args: Sequence[Any]) -> tuple[list[ArrayImpl], list[Any]]:
-        """The program's parameters where it expects them, and what makes arrays of its results."""
+        """The program's parameters where it expects them, and the handlers that make arrays of its results."""
         if options.no_execution.value:
             raise RuntimeError(f"{self.name} was to be run, but the option no_execution is set. Run it outside of that.")
         is_committed = self.is_pinned or any(type(x) is ArrayImpl and x._committed for x in args)
@@ -337,7 +337,7 @@ class Executable:
         return placed, self.result_handlers(is_committed)
 
     def result_handlers(self, is_committed: bool) -> list[Any]:
-        """What makes arrays of the program's results, committed ones or not."""
+        """The handlers that make arrays of the program's results, committed or not."""
         handlers = self._handlers.get(is_committed)
         if handlers is None:
             handlers = self._handlers[is_committed] = [
@@ -421,7 +421,7 @@ def _load_executable(serialized: bytes, call_targets: Sequence[str], name: str, 
 
 
 def place_constant(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl:
-    """A program's constant where the program expects it, once instead of in every call; it does not commit results."""
+    """Puts a program's constant where the program expects it, once instead of in every call; constants do not commit results."""
     placed = place_argument(x, sharding)
     if placed._sharding is sharding:
         return transfer.as_uncommitted(placed)

@@ -1,11 +1,11 @@
 """A cache of bytes in a folder: bounded, shared by processes, and safe against being killed at any moment.
 
-A value is one file. It is written under a temporary name and renamed, so that a name has a whole value or none; it
-carries a digest, so that what the disk spoils is noticed. The files least recently used go first.
+A value is one file. It is written under a temporary name and renamed, so that a name has a whole value or none; it carries a digest, so
+that damage on the disk is noticed. The files least recently used go first.
 
-Whoever reads compiled programs runs them, so that a value is read from nobody but this user and root: from a regular file of theirs, in a
-folder of theirs, neither of which others can write to. A folder that several users write to needs a secret that they have in common:
-digests are then keyed by it, which nobody can make who does not know it.
+A process that reads compiled programs runs them. It therefore reads values only from this user and root: from a regular file of theirs, in
+a folder of theirs, neither of which others can write to. A folder that several users write to needs a secret that they have in common:
+digests are then keyed with the secret, and nobody can make them without it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ABANDONED_SECONDS = 3600.0  # the age at which a temporary file is taken to be 
 
 
 def read_secret(path: Path) -> bytes:
-    """What a file holds that the users of a shared folder have in common.
+    """The secret in a file, which the users of a shared folder have in common.
 
     Raises:
         OSError: the file cannot be read, or is no regular file of 16 to 4096 bytes; PermissionError if everybody can read or write it.
@@ -61,8 +61,8 @@ class DiskCache:
     Args:
         folder: where; made, with the folders around it, for this user alone, on the first write.
         max_bytes: the size that the folder is kept below; None for no limit.
-        secret: what the users of a folder have in common that a group writes to, or that belongs to another user. Values are
-            told apart by it; without one such a folder is refused.
+        secret: a secret that the users of a folder have in common, for a folder that a group writes to or that belongs to another user. It
+            keys the digests of values; without a secret such a folder is refused.
 
     All methods raise OSError when the folder or a file cannot be used, PermissionError if others can write to it.
     """
@@ -78,7 +78,7 @@ class DiskCache:
         """The value, or None if there is none; it counts as used now.
 
         Raises:
-            DamagedEntryError: there was one, and it is spoilt, or nothing that this class writes; it has been removed.
+            DamagedEntryError: the value is damaged, or was not written by this class; it has been removed.
         """
         path = self._path(name)
         if not self._check_folder():
@@ -98,7 +98,7 @@ class DiskCache:
         try:
             descriptor = os.open(path, _OPEN_FLAGS)
         except OSError as error:
-            if error.errno in (errno.ELOOP, errno.ENXIO):  # what O_NOFOLLOW says to a link, and O_NONBLOCK to a socket
+            if error.errno in (errno.ELOOP, errno.ENXIO):  # the error of O_NOFOLLOW for a link, and of O_NONBLOCK for a socket
                 raise ValueError("it is no regular file") from None
             raise
         try:
@@ -156,7 +156,7 @@ class DiskCache:
         return self.folder / f"{name}{self._suffix}"
 
     def _check_folder(self) -> bool:
-        """Whether the folder exists; it must belong to who may choose what this user runs, unless a digest says who wrote what is in it."""
+        """Whether the folder exists; only this user and root may be able to write to it, unless a secret shows who wrote the values."""
         try:
             found = os.stat(self.folder)
         except FileNotFoundError:
@@ -175,7 +175,7 @@ class DiskCache:
         return True
 
     def _evict(self) -> None:
-        """Other processes may be doing the same: what is gone already is no trouble."""
+        """Removes the files least recently used. Other processes may be doing the same, so that files may be gone already."""
         files, size = [], 0
         abandoned = time.time() - _ABANDONED_SECONDS
         with os.scandir(self.folder) as entries:

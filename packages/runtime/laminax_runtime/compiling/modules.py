@@ -58,7 +58,7 @@ def serialize_module(text: str) -> bytes:
     """A StableHLO module as a portable artifact, which later versions of jaxlib can read, and earlier ones of some weeks.
 
     Raises:
-        XlaRuntimeError: the text is not a valid module, or has what is not portable.
+        XlaRuntimeError: the text is not a valid module, or has operations that are not portable.
     """
     return _jaxlib.serialize_portable(text)
 

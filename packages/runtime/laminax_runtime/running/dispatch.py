@@ -26,7 +26,7 @@ PjitFunction = _jaxlib.PjitFunction
 
 
 class FastpathData(NamedTuple):
-    """What jaxlib needs to run an executable by itself; it reads the fields by these names."""
+    """The data with which jaxlib runs an executable by itself; jaxlib reads the fields by these names."""
 
     xla_executable: _jaxlib.LoadedExecutable
     out_pytree_def: Any
@@ -57,8 +57,8 @@ def make_jit_function(
     """A callable that runs in C++ when it can.
 
     Args:
-        fun: the user's function, which must allow weak references: entries live as long as it does. It is what is
-            called while `disable_jit` holds.
+        fun: the user's function, which must allow weak references: entries live as long as it does. It is called directly while
+            `disable_jit` holds.
         name: its name, for profiles.
         cache_miss: called with the arguments of a call that has no entry. Returns the call's result, the data from
             `fastpath_data` or None if calls like it must keep coming here, and False.
@@ -87,8 +87,8 @@ def make_eager_function(name: str, cache_miss: Callable[..., MissResult]) -> Pji
     """A callable for programs that are always compiled, such as single operations: it has its own entries, and `disable_jit` does not
     affect it.
 
-    Its miss function may answer with fast-path data whatever trace is current, since what the evaluator is given is
-    never traced: there is then one entry for calls outside of traces and one for calls inside.
+    Its miss function may answer with fast-path data whatever trace is current, since the evaluator's operands are never traced: there is
+    then one entry for calls outside of traces and one for calls inside.
 
     Args:
         name: the operation's name, for profiles.
@@ -112,10 +112,10 @@ def make_eager_function(name: str, cache_miss: Callable[..., MissResult]) -> Pji
 def fastpath_data(
     executable: Executable, out_tree: Any, outs: Sequence[Any], args: Sequence[Any], *, const_args: Sequence[Any] = ()
 ) -> FastpathData | None:
-    """What the miss function returns beside a call's results, so that the next such call stays in C++.
+    """The data that the miss function returns beside a call's results, so that the next such call stays in C++.
 
     Args:
-        executable: what was run.
+        executable: the executable that was run.
         out_tree: the tree of the function's result.
         outs: the results of this call, in the order of the tree's leaves: the executable's outputs.
         args: the flat arguments of this call.
@@ -140,7 +140,7 @@ def fastpath_data(
 
 
 def _demanded_layouts(executable: Executable, args: Sequence[Any]) -> list[Any]:
-    """One entry per parameter, where a layout makes C++ ask `shard_arg_fallback` for what is not laid out so.
+    """One entry per parameter: a layout makes C++ call `shard_arg_fallback` for arguments of other layouts.
 
     C++ would share a NumPy array's memory with the program, which may still read it when the caller writes to it again.
     """
@@ -154,7 +154,7 @@ def _demanded_layouts(executable: Executable, args: Sequence[Any]) -> list[Any]:
 
 
 def shard_arg_fallback(x: Any, sharding: shardings.Sharding, layout: Any) -> ArrayImpl:
-    """What C++ calls for an argument that it cannot bring to the executable's devices by itself.
+    """Puts an argument on the executable's devices; C++ calls it for those that it cannot put there by itself.
 
     The layout is the one from `_demanded_layouts`, or None.
     """
@@ -176,8 +176,8 @@ def execution_device(
         mesh: the mesh that computations run on, if one is set.
 
     Returns:
-        The device. None if it is no matter of one device: a mesh is set, an argument is spread over one, or arguments are
-        committed to different devices.
+        The device. None if there is no one device: a mesh is set, an argument is spread over a mesh, or arguments are committed to
+        different devices.
     """
     if device is not None:
         return device

@@ -1,4 +1,4 @@
-"""Profiles: what the host and the devices do, over time, and what holds device memory.
+"""Profiles: the activity of the host and the devices over time, and the arrays that hold device memory.
 
 The recording is jaxlib's; its files are those that TensorBoard's profile plugin and XProf read. Source: XLA's profiler,
 and JAX's guide "Profiling computation".
@@ -68,7 +68,7 @@ def start_trace(
                 f"Profile has already been started. Only one profile may be run at a time. It goes to {_session.folder}; call "
                 "stop_trace before start_trace."
             )
-        backends.client()  # the tracers of accelerators are those of the clients that are there
+        backends.client()  # accelerators are traced by their clients, which must exist
         _session = _Session(os.fspath(log_dir), create_perfetto_trace, profiler_options or ProfileOptions())
 
 

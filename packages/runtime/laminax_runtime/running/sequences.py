@@ -1,7 +1,7 @@
-"""Sequences: a program that several executables, run in turn on one device, make up.
+"""Sequences: programs that consist of several executables, run in turn on one device.
 
-The values between them are arrays of this process that nobody else sees. They are let go, or overwritten, as soon as no
-later step needs them, so that a sequence needs about the memory of the whole program compiled at once.
+The values between them are arrays of this process that nobody else sees. These arrays are let go, or overwritten, as soon as no later step
+needs them, so that a sequence needs about the memory of the whole program compiled at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from laminax_runtime.compiling.compile import Executable, place_argument
 
 
 class Step(NamedTuple):
-    """An executable, and the numbers of the values that it takes, that it gives, and that nobody needs after it."""
+    """An executable, and the numbers of the values that it takes, that it gives, and that no later step needs."""
 
     executable: Executable
     operands: tuple[int, ...]
@@ -30,7 +30,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class MemoryStatistics:
-    """What XLA says of the memory of an executable, of a sequence of them; in bytes.
+    """XLA's memory statistics of an executable, for a sequence of them; in bytes.
 
     decision: why the program is a sequence, in words.
     """
@@ -88,7 +88,7 @@ class ExecutableSequence:
                                     self.decision)
 
     def _run_of(self, step: Step, is_committed: bool) -> tuple:
-        """What running a step takes: jaxlib's executable, its operands, and what makes arrays of its results."""
+        """The parts of running a step: jaxlib's executable, its operands, and the handlers that make arrays of its results."""
         executable = step.executable
         operands = tuple([i for i, is_kept in zip(step.operands, executable.kept, strict=True) if is_kept])
         return executable.loaded, operands, executable.result_handlers(is_committed), step.results, step.dead
@@ -150,7 +150,7 @@ class ExecutableSequence:
         return total
 
     def memory_analysis(self) -> MemoryStatistics:
-        """The bytes of arguments, results, code, and of what lives between: the most that any step has at once."""
+        """The bytes of arguments, results and code, and of the values between: the most that exist at once in any step."""
         stats = {id(e): e.memory_analysis() for e in self.executables}
         sizes: dict[int, int] = {}
         live, most = 0, 0
