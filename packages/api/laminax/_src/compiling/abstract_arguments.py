@@ -1,4 +1,4 @@
-"""Arguments known by their types alone: what `lower`, `trace`, `make_jaxpr` and `eval_shape` take in the place of arrays."""
+"""Arguments known by their types alone, which `lower`, `trace`, `make_jaxpr` and `eval_shape` take in the place of arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from laminax_ir.types.ref_types import AbstractRef
 
 
 def as_abstract(x: Any) -> Any:
-    """An argument of `lower`, `trace` and the like, which may be a shape instead of an array; of a tracer only its type counts."""
+    """An argument of `lower`, `trace` and the like, which may be a struct instead of an array; a tracer counts as its type."""
     if isinstance(x, Tracer):
         return AvalHolder(x.aval)
     if isinstance(x, AbstractRef):
@@ -41,7 +41,7 @@ def _on_current_mesh(sharding: Any, x: Any) -> Any:
 
 
 class AvalHolder:
-    """An argument known by its aval, and maybe its sharding and layout, alone."""
+    """An argument of which only the aval is known, and possibly its sharding and layout."""
 
     __slots__ = ("aval", "committed_sharding", "layout")
 

@@ -65,7 +65,7 @@ def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
 
 
 def as_struct(aval: ShapedArray) -> ShapeDtypeStruct:
-    """A type as what `eval_shape` returns."""
+    """The `ShapeDtypeStruct` of a type, which `eval_shape` returns."""
     sharding = None if aval._split is None else aval.sharding
     return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type, named_shape=aval.named_shape)
 

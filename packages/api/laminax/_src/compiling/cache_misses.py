@@ -1,7 +1,7 @@
 """Why a function is traced or compiled: what the option `explain_cache_misses` logs.
 
-Of the forms of the function that are there, the one most like the call is taken, and what keeps them apart is listed:
-arguments by their names, with what each is now and was before. The words are JAX's.
+The key of the call is compared with the keys in the cache, and its differences from the closest key are listed: arguments by their
+names, with the type of each now and before. The words are JAX's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from laminax_ir.types.avals import ShapedArray
 
 from laminax._src.base.leaf_names import parameter_name
 
-_SEARCHED = 64  # of the forms of a function, how many of the latest are compared
+_SEARCHED = 64  # how many of the latest keys of a function are compared
 _SHOWN = 8  # differences that are listed
 
 # The kinds of differences.
@@ -29,12 +29,12 @@ _TYPES = "different input types"
 _CONTEXT = "Tracing context doesn't match, e.g. due to config or context manager"
 
 _logger = logging.getLogger("laminax")
-# The last function that was traced for each code object, by what wraps it.
+# For each code object the last function that was traced, by the kind of its wrapper.
 _traced: WeakKeyDictionary[Any, dict[Any, ref]] = WeakKeyDictionary()
 
 
 def explain_retrace(title: str, fun: Callable, namer: Callable[[int], str], key: Any, entries: Mapping[Any, Any]) -> None:
-    """Logs why none of the traced forms of a function serves a call; says nothing of laminax's own functions.
+    """Logs why no cached trace of a function serves a call; does nothing for laminax's own functions.
 
     Args:
       title: the function's name for the log, "jit(f)".
@@ -70,7 +70,7 @@ def explain_retrace(title: str, fun: Callable, namer: Callable[[int], str], key:
 
 
 def _definition(fun: Callable) -> str:
-    """`train.py:41`, where the function's code begins; empty for one that has none in Python."""
+    """`train.py:41`, where the function's code begins; empty for a function without Python code."""
     code = getattr(inspect.unwrap(getattr(fun, "func", fun)), "__code__", None)
     return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code is not None else ""
 
@@ -125,7 +125,7 @@ def _log(phase: str, title: str, lines: Sequence[str]) -> None:
 
 
 def _remember(fun: Callable) -> bool:
-    """Notes the function, and tells whether another one of the same code was noted before it."""
+    """Notes the function; returns whether another function with the same code was noted before it."""
     inner = inspect.unwrap(getattr(fun, "func", fun))
     code = getattr(inner, "__code__", None)
     if code is None:
@@ -135,7 +135,7 @@ def _remember(fun: Callable) -> bool:
     before = wrappers.get(kind)
     try:
         wrappers[kind] = ref(fun)
-    except TypeError:  # such functions cannot be told apart later
+    except TypeError:  # the function cannot be held weakly, so later ones cannot be told from it
         return False
     return before is not None and before() is not fun
 

@@ -1,7 +1,7 @@
 """NaN and infinity traps: what `debug_nans` and `debug_infs` do.
 
 While one of them is on, every result passes through here on its way out of a compiled program, be it one operation or
-a jitted function. For a jitted function the program is then run again operation by operation, to name the one at fault.
+a jitted function. For a jitted function the program is then run again operation by operation, to name the operation at fault.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def is_checking() -> bool:
 
 
 def check_results(outs: Sequence[Any], name: str, closed: ClosedJaxpr | None = None, args: Sequence[Any] = ()) -> None:
-    """Raises if a result holds a NaN, or an infinity, while that is trapped.
+    """Raises if a result holds a NaN or an infinity that the settings trap.
 
     Args:
       outs: the results.
@@ -123,12 +123,12 @@ def _look_inside(eqn: JaxprEqn, operands: list[Any], name: str) -> None:
             _run_checked(closed.jaxpr, closed.consts, args, f"{what}{f' at {place}' if place else ''}, inside {name}")
 
 
-# What a loop or a branch runs: its name, the program, the arguments and results, one after the other.
+# The runs of a loop's body or of a branch, in turn: its name, the program, the arguments and the results.
 _BodyRuns = Iterator[tuple[str, ClosedJaxpr, Sequence[Any], Sequence[Any]]]
 
 
 def _compiled(closed: ClosedJaxpr) -> Callable[..., Sequence[Any]]:
-    """A program as a function that is compiled on its first call, for where the arguments are then."""
+    """A program as a function that is compiled on its first call, for the devices of the arguments of that call."""
     program: Program | None = None
 
     def run(*args: Any) -> Sequence[Any]:
@@ -172,5 +172,5 @@ def _scan_runs(operands: Sequence[Array], *, jaxpr: ClosedJaxpr, length: Any, re
         carry = outs[:num_carry]
 
 
-# By the names of the operations of the family control_flow, which need not be loaded for this.
+# Keyed by names, so that the family control_flow need not be loaded.
 _BODIES_RUN: dict[Primitive, Callable[..., _BodyRuns]] = {cond_p: _cond_runs, while_p: _while_runs, scan_p: _scan_runs}

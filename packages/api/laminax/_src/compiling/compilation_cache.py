@@ -24,7 +24,7 @@ def set_cache_dir(path: str | os.PathLike[str]) -> None:
 
 
 def reset_cache() -> None:
-    """Closes the cache, so that the next compilation opens it by the settings of then; the files stay where they are."""
+    """Closes the cache, so that the next compilation opens it anew, by the settings at that time; the files stay where they are."""
     _cache._cache_in.cache_clear()
 
 

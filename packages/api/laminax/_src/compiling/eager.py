@@ -1,7 +1,7 @@
 """Eager evaluation: each operation applied to concrete arrays is a cached one-operation program.
 
-The cache maps (primitive, parameters) to a `PjitFunction` of its own, whose C++ part tells shapes and dtypes apart.
-Operators on arrays go one step further: promotion and operation together are one such function.
+The cache maps (primitive, parameters) to a `PjitFunction`, whose C++ part keeps one executable for each combination of shapes and
+dtypes. An operator on arrays is one such function for its promotions and its operation together.
 """
 
 from __future__ import annotations
@@ -87,9 +87,9 @@ def _run_on_host(primitive: Primitive, params: dict[str, Any], *operands: Any) -
 
 
 def _run_equations(closed: ClosedJaxpr, is_recomputation: bool, *operands: Any) -> list[Any]:
-    """The results of a checkpointed call, whose function may be made anew for each call: its operations are compiled, it is not."""
+    """The results of a checkpointed call, operation by operation: its function may be new in each call, and is not compiled as a whole."""
     check_no_tracers(operands)
-    if is_recomputation and config.debug_key_reuse.value:  # what is computed again uses the same keys, on purpose
+    if is_recomputation and config.debug_key_reuse.value:  # a recomputation uses the same keys on purpose
         with config.debug_key_reuse(False):
             return _run_equations(closed, False, *operands)
     with current_trace(eval_trace):
@@ -97,14 +97,14 @@ def _run_equations(closed: ClosedJaxpr, is_recomputation: bool, *operands: Any) 
 
 
 def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list: bool = False) -> Callable:
-    """A function of arrays that runs `flat_fun` compiled, whatever trace is current: for values, never for tracers.
+    """A function that runs `flat_fun` compiled on arrays, whichever trace is current; its arguments are never tracers.
 
     Args:
-      flat_fun: takes arrays, returns a sequence of arrays, of one unless `is_list`.
-      name: what the program is called.
-      is_list: whether the result is a list of arrays, not the only one.
+      flat_fun: takes arrays, returns a sequence of arrays; of one array, unless `is_list`.
+      name: the name of the program.
+      is_list: whether the result is the list of arrays; otherwise it is the only array in the list.
     """
-    programs: dict[Hashable, tuple[Program, Any, str, ClosedJaxpr | None]] = {}  # the jaxpr of what has to do with keys
+    programs: dict[Hashable, tuple[Program, Any, str, ClosedJaxpr | None]] = {}  # the jaxpr is kept for programs with keys
     owner = Owner(programs, lambda: eager._clear_cache())
 
     @api_boundary
@@ -114,7 +114,7 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
         if where is None:  # spread over a mesh
             where = tuple(committed_sharding(x) for x in args), mesh
         avals = tuple(get_aval(x) for x in args)
-        key = avals, where, ambient.trace_key()  # whether operands may be promoted is an option
+        key = avals, where, ambient.trace_key()  # the key has the options, such as whether operands may be promoted
         found = programs.get(key)
         if found is None:
             check_may_trace(f"jit({name})")
@@ -140,22 +140,22 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
 
 
 def forget_programs() -> None:
-    """Forgets every program of eager functions, except what C++ has of them."""
+    """Forgets every program of eager functions, except the entries in C++."""
     _functions.clear()
     recent_programs.clear()
 
 
 def _last_operation(closed: ClosedJaxpr, name: str) -> str:
-    """The operation that computes the results, which an operator casts its operands for."""
+    """The name of the operation that computes the results; operators cast their operands in operations before it."""
     return closed.eqns[-1].primitive.name if closed.eqns else name
 
 
-# What a compiled operator takes beside an array, by its exact type: arrays, NumPy's arrays and scalars, Python's numbers.
+# The exact types of the other operand of a compiled operator: arrays, NumPy's arrays and scalars, Python's numbers.
 _OPERANDS = frozenset((runtime.ArrayImpl, np.ndarray, *(dtype.type for dtype in supported_dtypes - {float0}), bool, int, float, complex))
 
 
 def operator_table() -> dict[str, Callable]:
-    """The special methods of the runtime's arrays: compiled outside of traces, the general ones inside."""
+    """The special methods of the runtime's arrays: compiled functions outside of traces, the general functions inside."""
     table = operators.method_table()
     for name, function in operators.BINARY_OPERATORS.items():
         exponents = _OPERANDS - {int} if name == "pow" else _OPERANDS  # a Python int exponent is static

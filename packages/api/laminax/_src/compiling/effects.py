@@ -1,4 +1,4 @@
-"""Running programs with effects: in order where that was asked for, and all of them before Python ends; what callbacks get."""
+"""Running programs with effects, in order where order was asked for, and all of them before Python ends; the context of callbacks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def execute(executable: runtime.Executable, args: Sequence[Any], is_ordered: boo
     Args:
       executable: the program.
       args: its arguments.
-      is_ordered: whether its effects come before those of the next program; it is waited for then.
+      is_ordered: whether its effects come before those of the next program; the call then waits until it has run.
     """
     outs, token = executable.execute_with_token(args)
     if is_ordered:
@@ -53,7 +53,7 @@ def effects_barrier() -> None:
 
 @contextmanager
 def call_context(flat: Sequence[np.ndarray]) -> Iterator[list[runtime.ArrayImpl]]:
-    """What callbacks run in: on the CPU, with arrays there as arguments, copies of what the running program lends."""
+    """The context of a callback: operations run on the CPU, and its arguments are arrays there, copies of the running program's buffers."""
     device = runtime.local_devices(backend="cpu")[0]
     with nullcontext() if runtime.placement_device() is device else runtime.default_device(device):
         yield [runtime.copy_for_callback(x, device) for x in flat]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # loaded when something is lowered
 
 
 class Program:
-    """A compiled program with its calling convention: constants first, key and float0 arrays as what stores them."""
+    """A compiled program with its calling convention: constants first, key and float0 arrays as the arrays that store them."""
 
     __slots__ = ("executable", "const_args", "out_avals", "is_wrapping", "effects")
 
@@ -62,7 +62,7 @@ class Program:
         return execute_with_effects(self.executable, args, has_ordered(self.effects))
 
     def fastpath(self, out_tree: Any, outs: Sequence[Any], args: Sequence[Any]) -> runtime.FastpathData | None:
-        """The data with which C++ runs the next such call itself, or None when it must not."""
+        """The data with which C++ runs the next call of this kind itself, or None if it must not."""
         if self.effects or isinstance(self.executable, runtime.ExecutableSequence):
             return None
         if self.is_wrapping:
@@ -75,17 +75,17 @@ class Program:
 
 def execution_device(args: Sequence[Any], device: runtime.Device | None = None,
                      mesh: runtime.Mesh | None = None) -> runtime.Device | None:
-    """The device on which to run a computation on these arguments; the one given prevails. None: see `partitioning`.
+    """The device on which to run a computation on these arguments; a given device prevails. None: see `partitioning`.
 
     Raises:
-      LeakedTracerError: if an argument is a tracer, which is then one whose trace has ended.
+      LeakedTracerError: if an argument is a tracer, whose trace must have ended.
     """
     check_no_tracers(args)
     return runtime.execution_device([_stored(x) for x in args], device, mesh)
 
 
 def where_to_run(name: str, closed: ClosedJaxpr, args: Sequence[Any]) -> runtime.Device | Partitioning:
-    """Where to run a program on these arguments: the device that they are on, or the devices that something names."""
+    """Where to run a program on these arguments: their device, or the devices that a mesh, a sharding or the program names."""
     mesh = runtime.current_mesh()
     device = execution_device(args, mesh=mesh)
     return place(name, closed, args, mesh=mesh) if device is None or names_shardings(closed) else device
@@ -122,7 +122,7 @@ def overflow_error(error: OverflowError, title: str, args: Sequence[Any], namer:
 
 def note_repeated_arguments(error: Exception, title: str, args: Sequence[Any], donated: Sequence[bool],
                             namer: Callable[[int], str]) -> None:
-    """Adds to an error of XLA, which refuses a donated buffer that is used twice in one call, which arguments are the same array."""
+    """Adds to XLA's error for a donated buffer that is used twice in one call: which arguments are the same array."""
     by_array: dict[int, list[int]] = {}
     for i, x in enumerate(args):
         if isinstance(stored := _stored(x), runtime.ArrayImpl):
@@ -134,7 +134,7 @@ def note_repeated_arguments(error: Exception, title: str, args: Sequence[Any], d
 
 
 def _stored(x: Any) -> Any:
-    """What an executable takes for a value."""
+    """The array that an executable takes for a value: the words of keys, booleans for float0."""
     if isinstance(x, PRNGKeyArray):
         return x.base
     if isinstance(x, np.ndarray) and x.dtype == dtypes.float0:
@@ -143,7 +143,7 @@ def _stored(x: Any) -> Any:
 
 
 def _constant(value: Any, aval: ShapedArray) -> runtime.ArrayImpl:
-    """A constant on a device, of the dtype that it has in the program, whether or not `enable_x64` holds by now."""
+    """A constant on a device, of its dtype in the program, even if `enable_x64` has changed since."""
     value = _stored(value)
     if isinstance(value, np.ndarray):
         return runtime.put_exactly(value, stored_aval(aval))
@@ -151,7 +151,7 @@ def _constant(value: Any, aval: ShapedArray) -> runtime.ArrayImpl:
     return runtime.in_default_layout(_copy_of(value) if placed is value else placed)
 
 
-_copies: dict[int, tuple[ref, ref]] = {}  # by the identity of an array, that and its copy for the programs that have it as a constant
+_copies: dict[int, tuple[ref, ref]] = {}  # by the id of an array: the array, and its copy for programs that have it as a constant
 
 
 def _copy_of(x: runtime.ArrayImpl) -> runtime.ArrayImpl:
@@ -169,7 +169,7 @@ def _copy_of(x: runtime.ArrayImpl) -> runtime.ArrayImpl:
 
 
 def _wrapped(out: Any, aval: ShapedArray) -> Any:
-    """The value that an executable's output stands for."""
+    """The value of this type that an executable's output stores; the inverse of `_stored`."""
     if dtypes.is_extended(aval.dtype):
         return keys_of_words(aval.dtype, out)
     return np.zeros(aval.shape, dtypes.float0) if aval.dtype == dtypes.float0 else out
@@ -188,7 +188,7 @@ def lowering_platform(device: runtime.Device) -> str:
 
 def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, platform: str | Sequence[str] | None = None,
                   **options: Any) -> LoweredModule:
-    """Lowers a program for where it runs; the platform is that of the devices unless another, or several, are given."""
+    """Lowers a program for the device or devices `where`; for their platform, unless one or several platforms are given."""
     from laminax_lowering import lower
     if platform is None:
         _check_sizes(closed, where, options["name"])
@@ -204,7 +204,7 @@ def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, 
 
 
 def _check_sizes(closed: ClosedJaxpr, where: runtime.Device | Partitioning, name: str) -> None:
-    """Refuses programs with values that no memory holds, in the compiler's words: it would die of some of them, or never return.
+    """Refuses programs with values that no memory holds, in the compiler's words: the compiler would crash on some, or never return.
 
     Raises:
       JaxRuntimeError: if a value has 2**63 bytes or more, or the results on a host more than twice the bytes of its memory.
@@ -221,13 +221,13 @@ def _check_sizes(closed: ClosedJaxpr, where: runtime.Device | Partitioning, name
 
 
 def _byte_count(avals: Sequence[ShapedArray]) -> int:
-    """Of arrays of these types; without those whose sizes are expressions."""
+    """The bytes of arrays of these types; arrays with symbolic sizes do not count."""
     return sum([aval.size * aval.dtype.itemsize for aval in avals if type(aval.size) is int])
 
 
 @cache
 def _host_memory() -> int | None:
-    """The bytes of physical memory, where the system tells."""
+    """The bytes of physical memory, if the system tells them."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -278,7 +278,7 @@ def _warn_of_large_constants(consts: Sequence[Any], name: str) -> None:
 
 
 def report_unusable_donations(avals: Sequence[ShapedArray], name: str) -> None:
-    """Warns, at the user's line, of donated arguments of these types, whose buffers no result can take over."""
+    """Warns, at the user's line, that no result can take over the buffers of donated arguments of these types."""
     if not avals:
         return
     listed = ", ".join(aval.str_short(short_dtypes=False) for aval in avals)

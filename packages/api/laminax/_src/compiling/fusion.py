@@ -1,7 +1,7 @@
 """Composite functions as one compiled call when called on values, and as their operations when traced.
 
-JAX makes such functions nested jits; inlining them instead keeps traced programs flat. What a call records is kept, and copied
-when the next such call is staged (`laminax_ir.recording.recordings`).
+In JAX such functions are nested jits; inlined, they leave traced programs flat. The operations that a call records are kept, and
+copied when the next such call is staged (`laminax_ir.recording.recordings`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
                 return staged(trace, args, kwargs)
             return compiled(*args, **kwargs)
         except Exception as error:
-            if lists := [name for name in static_argnames if type(kwargs.get(name)) is list]:  # found out here, since looking costs time
+            if lists := [name for name in static_argnames if type(kwargs.get(name)) is list]:  # once, since the look-up costs time
                 return call(*args, **{**kwargs, **{name: tuple(kwargs[name]) for name in lists}})
             if positions := [i for i, name in enumerate(positional[:len(args)]) if name in static_argnames and type(args[i]) is list]:
                 return call(*[tuple(x) if i in positions else x for i, x in enumerate(args)], **kwargs)

@@ -1,7 +1,8 @@
 """`jit`: compile a function on first call, run the executable from then on.
 
-A call goes to jaxlib's C++ `PjitFunction` first. When that has no entry, `JitFunction.miss` traces (cached), and either
-binds one call equation in the trace at work or compiles (cached) and runs, handing C++ what it needs for next time.
+A call goes to jaxlib's C++ `PjitFunction` first. If C++ has no entry for it, `JitFunction.miss` traces the function (cached). Inside
+of a trace it binds one call equation; outside it compiles the program (cached), runs it, and gives C++ the data to run the next such
+call itself.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
     """Sets up a function for just-in-time compilation.
 
     The function is traced on the first call with arguments of given shapes and dtypes, compiled, and the executable is
-    kept for later calls. It should be pure: what it does besides computing its result happens when it is traced only.
+    kept for later calls. It should be pure: its side effects happen only when it is traced.
 
     Args:
       fun: function of arrays, scalars and containers of them. Held weakly by the caches. May be left out, to give
@@ -230,7 +231,7 @@ class JitFunction:
                                for leaf in tree.leaves)
         # Held here: a function that cannot be held weakly keeps its entries as long as its jitted form lives.
         self.entries = trace_cache.entries(fun)
-        self.owner: Owner | None = None  # of programs that are kept for eager calls: then only as many as there is room for
+        self.owner: Owner | None = None  # set for eager calls, whose programs are kept only as long as there is room
 
     def traced(self, args: tuple, kwargs: dict, to_aval: Callable | None = None) \
             -> tuple[Call, list[ShapedArray], TracedFunction]:
@@ -302,7 +303,7 @@ class JitFunction:
             layouts = chosen_layouts(self.title, traced.closed, call.leaves, given, namer)
             layouts = layouts if any(layout is not None for side in layouts for layout in side) else ()
         in_shardings, out_shardings = [side and [*map(sharding_of, side)] for side in given]
-        if all(sharding is None for side in (in_shardings, out_shardings) for sharding in side or ()):  # None throughout says nothing
+        if all(sharding is None for side in (in_shardings, out_shardings) for sharding in side or ()):  # none is given
             device = execution_device(call.leaves, self.options.device, mesh)
             is_bound = layouts or names_shardings(traced.closed) or are_types and any(
                 type(x) is AvalHolder and x.committed_sharding is not None for x in call.leaves)
@@ -325,20 +326,21 @@ class JitFunction:
         return mesh
 
     def formats(self, traced: TracedFunction, call: Call) -> tuple[list[Any] | None, list[Any] | None]:
-        """The caller's shardings, some with layouts, one or None per argument and result."""
+        """The shardings that the caller of jit gave, some with layouts: one or None per argument and result."""
         given = for_arguments(self.options.in_shardings, self.title, call.in_tree, self.mesh(), self.options.runs_on_entered_mesh)
         if given is not None:
             given = [*given, *[None] * (len(call.leaves) - len(given))]  # references that the function closes over
         return given, self._result_formats(traced)
 
     def result_shardings(self, traced: TracedFunction) -> list[Any] | None:
-        """The caller's shardings for the results, one or None each; None if there are none."""
+        """The shardings that the caller of jit gave for the results: one or None per result; None if there are none."""
         given = self._result_formats(traced)
         return given and [*map(sharding_of, given)]
 
     def _result_formats(self, traced: TracedFunction) -> list[Any] | None:
         given = for_results(self.options.out_shardings, self.title, traced.out_tree, self.mesh(), self.options.runs_on_entered_mesh)
-        return given if given is None else [*given, *[None] * (len(traced.closed.out_avals) - len(given))]  # what references have in them
+        # the further results are the new values of references
+        return given if given is None else [*given, *[None] * (len(traced.closed.out_avals) - len(given))]
 
     def donated(self, call: Call) -> tuple[bool, ...]:
         """Which leaves of a call are donated."""
@@ -358,7 +360,7 @@ class JitFunction:
 
     def program(self, traced: TracedFunction, call: Call, where: runtime.Device | Partitioning,
                 lowered: LoweredModule | None = None, compiler_options: tuple[tuple[str, Any], ...] | None = None) -> Program:
-        """The compiled program for a traced call and where it runs; compiled from `lowered` where that is there already."""
+        """The compiled program for a traced call and the devices `where`; compiled from `lowered`, if the call has been lowered."""
         options = self.options
         donated = self.donated(call)
         if compiler_options is None:
@@ -379,7 +381,7 @@ class JitFunction:
 
     def lowered(self, traced: TracedFunction, call: Call, where: runtime.Device | Partitioning,
                 platform: str | None = None) -> LoweredModule:
-        """A traced call as StableHLO, for where it runs or another platform."""
+        """A traced call as StableHLO, for the devices where it runs or for another platform."""
         names, of_results = argument_names(self.fun, call.in_tree, [i for i, _ in call.static_args]), result_names(traced.out_tree)
         if (more := len(call.leaves) - len(names)) > 0 or len(of_results) < len(traced.closed.out_avals):
             names = [*names, *[f"ref[{i}]" for i in range(more)]]

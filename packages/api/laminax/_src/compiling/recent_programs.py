@@ -1,4 +1,4 @@
-"""Which programs of eager calls are kept: those used last, as many as an option says.
+"""Eviction of programs of eager calls: the programs used last are kept, as many as an option says.
 
 The first call of a program passes through Python; C++ runs the later calls and does not report them. When three quarters of the
 room are taken, the half of the programs that passed through Python longest ago is therefore put on probation: C++ forgets their
@@ -50,15 +50,15 @@ class RecentPrograms:
     """The programs of all eager functions, by owner and key."""
 
     def __init__(self) -> None:
-        self._recent: dict[tuple[Owner, Hashable], None] = {}  # the one that came to Python longest ago first
-        self._on_probation: dict[tuple[Owner, Hashable], None] = {}  # the next to be forgotten first; C++ has none of them
+        self._recent: dict[tuple[Owner, Hashable], None] = {}  # the program that passed through Python longest ago comes first
+        self._on_probation: dict[tuple[Owner, Hashable], None] = {}  # the next program to be forgotten comes first; C++ has none of them
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._recent) + len(self._on_probation)
 
     def note(self, owner: Owner, key: Hashable) -> bool:
-        """To be called when a program is used and that came to Python; forgets others for which there is no room.
+        """Records that a call of a program passed through Python; forgets other programs if there is no room.
 
         Returns:
           Whether the program is kept, so that C++ may have it.
@@ -93,7 +93,7 @@ class RecentPrograms:
         owner.programs.pop(key, None)
 
     def clear(self) -> None:
-        """Forgets them all; what C++ has is for the caller to clear."""
+        """Forgets all programs; the caller clears the entries in C++."""
         with self._lock:
             for owner, key in (*self._recent, *self._on_probation):
                 owner.programs.pop(key, None)

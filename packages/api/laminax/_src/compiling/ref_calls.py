@@ -1,7 +1,7 @@
-"""Calls of jitted functions that have references: those among their arguments, and those they close over.
+"""Calls of jitted functions with references among their arguments, or that close over references.
 
-The program that runs is the pure one: it takes the arrays in the references, and returns what the references have in them
-afterwards. Such calls come to Python each time.
+A pure program runs: it takes the arrays in the references, and returns their new values as further results. Such calls pass through
+Python each time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class PureCall(Call):
-    """A call with the arrays in references in their places, and those of what the function closes over behind them."""
+    """A call with arrays in the place of references, followed by the arrays in the references that the function closes over."""
 
     __slots__ = ("donated",)
 
@@ -41,24 +41,24 @@ class PureCall(Call):
 
 @dataclass(frozen=True)
 class RefUse:
-    """What a pure program does for one with references.
+    """How a pure program is called in the place of a program with references.
 
     Args:
       closed_over: the references that the function closes over, whose arrays are further arguments.
-      written: for each argument whether it is a reference that is written to; what is in it then is a further result.
-      donated: which of these are read as well: the program may write their new arrays in the place of the old ones.
+      written: for each argument whether it is a reference that is written to, whose new value is then a further result.
+      donated: which of the written references are read as well: the program may put their new arrays in the memory of the old ones.
     """
     closed_over: tuple[Ref, ...]
     written: tuple[bool, ...]
     donated: tuple[bool, ...]
 
     def values(self, leaves: Sequence[Any], donates: bool) -> list[Any]:
-        """The arguments of the pure program; copies of those it may overwrite, unless nobody else has them."""
+        """The arguments of the pure program; arrays that it may overwrite are copied, unless only the reference holds them."""
         return [(take(x) if donates and is_donated and isinstance(x, ValueRef) else x.load()) if isinstance(x, Ref) else x
                 for x, is_donated in zip((*leaves, *self.closed_over), self.donated)]
 
     def write_back(self, leaves: Sequence[Any], outs: list[Any]) -> list[Any]:
-        """Writes what the pure program returned for references; returns the other results."""
+        """Writes the new values of references, which the pure program returned; returns the other results."""
         refs = [x for x, is_written in zip((*leaves, *self.closed_over), self.written) if is_written]
         count = len(outs) - len(refs)
         for ref, value in zip(refs, outs[count:]):
@@ -70,7 +70,7 @@ _QUESTION = ("without references",)
 
 
 def without_refs(traced: TracedFunction) -> tuple[TracedFunction, RefUse]:
-    """A traced function as a pure one, and how that is called."""
+    """The pure form of a traced function, and how to call it."""
     closed_over = tuple([c for c in traced.closed.consts if isinstance(c, Ref)])
     found = traced.closed.derived.get(_QUESTION)
     if found is None:
@@ -84,7 +84,7 @@ def without_refs(traced: TracedFunction) -> tuple[TracedFunction, RefUse]:
 
 
 def pure_call(traced: TracedFunction, call: Call) -> tuple[TracedFunction, PureCall, RefUse]:
-    """A traced function and a call of it, ahead of time, without references: those that are known by their type stay so."""
+    """The pure form of a traced function and of a call ahead of time; a reference known by its type becomes an array known by its type."""
     pure, use = without_refs(traced)
     leaves = [type(x)(x.aval.inner_aval) if isinstance(getattr(x, "aval", None), AbstractRef) and not isinstance(x, Ref) else x
               for x in call.leaves]
@@ -92,7 +92,7 @@ def pure_call(traced: TracedFunction, call: Call) -> tuple[TracedFunction, PureC
 
 
 def _is_spread(x: Any) -> bool:
-    """Whether it is a reference to an array on several devices, whose new array may be laid out otherwise."""
+    """Whether x is a reference to an array on several devices; its new array may have another sharding."""
     return isinstance(x, Ref) and len(getattr(getattr(x.load(), "sharding", None), "device_set", ())) > 1
 
 

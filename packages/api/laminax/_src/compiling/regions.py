@@ -1,6 +1,6 @@
 """Compiling a program, as a whole or by regions: many equal blocks as a few executables that are run in turn.
 
-Which programs are compiled by regions that is, and where they are cut, is the lowering's to say (`laminax_lowering.regions`).
+`laminax_lowering.regions` decides which programs are compiled by regions, and where they are cut.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def compile_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *
 
 
 def _has_no_blocks(closed: ClosedJaxpr) -> bool:
-    """Whether a program is a few operations, such as an eager one: nothing to plan for, and the planner need not be loaded."""
+    """Whether a program has few operations, as those of eager calls: it has no regions, and the planner need not be loaded."""
     eqns = closed.jaxpr.eqns
     return len(eqns) < 8 and not any(subjaxprs(eqn) for eqn in eqns)
 

@@ -1,4 +1,4 @@
-"""Arrays laid out anew over the devices they are on, by a program that returns its argument: XLA knows the shortest ways."""
+"""Resharding of arrays on the same devices, by a program that returns its argument: XLA plans the transfers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from laminax._src.placement.partitioning import Partitioning
 
 
 def reshard_by_program(x: runtime.ArrayImpl, sharding: runtime.Sharding) -> runtime.ArrayImpl | None:
-    """The array laid out as the sharding, over the same devices, says; None if no program can be told how."""
+    """The array in another sharding over the same devices; None if no program can express the sharding."""
     try:
         program = _program(x.aval, x.sharding, sharding)
     except NotImplementedError:  # an XLA sharding that no mesh and spec express
@@ -26,7 +26,7 @@ def reshard_by_program(x: runtime.ArrayImpl, sharding: runtime.Sharding) -> runt
 
 
 def relayout_by_program(x: runtime.ArrayImpl, layout: Layout) -> runtime.ArrayImpl:
-    """The array where it is, in a layout."""
+    """The array in another layout, with the same sharding."""
     moved = _relayout_program(x.aval, x.sharding, runtime.layout_of(x), layout).run([x])[0]
     return moved if x.committed else runtime.as_uncommitted(moved)
 
@@ -46,7 +46,7 @@ def _program(aval: ShapedArray, source: runtime.Sharding, target: runtime.Shardi
 
 
 def _moved(x: Any, source: runtime.Sharding, target: runtime.Sharding) -> Any:
-    """The value; where a sum is made or unmade, newer releases of Shardy want to be told in the program."""
+    """The value in the program; newer releases of Shardy need a constraint on it where either sharding leaves a sum open."""
     if not runtime.has_terms(source) and not runtime.has_terms(target):
         return x
     return sharding_constraint_p.bind(x, sharding=target)

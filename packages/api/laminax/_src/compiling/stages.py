@@ -65,7 +65,7 @@ class Wrapped(Protocol):
 
 @dataclass(frozen=True)
 class Signature:
-    """What a function was traced for: per leaf of the arguments a type, whether it is donated and a name; and the results' types."""
+    """The signature of a traced function: for each leaf of the arguments its type, donation and name; and the types of the results."""
 
     name: str
     in_tree: Any
@@ -77,7 +77,7 @@ class Signature:
 
 
 class _Stage:
-    """What every stage tells of arguments and results.
+    """The base class of the stages: the arguments and results of the function.
 
     `in_tree` is the arguments' structure as (args, kwargs), `out_info` the shapes and dtypes of the result.
     """
@@ -95,7 +95,7 @@ class _Stage:
 
     @property
     def in_avals(self) -> Any:
-        """The arguments' types: a pair of a tuple for those by position and a dict for those by name."""
+        """The types of the arguments: a pair of a tuple for positional arguments and a dict for keyword arguments."""
         return tree_unflatten(self.in_tree, self._signature.in_avals)
 
     @property
@@ -115,7 +115,7 @@ class _Stage:
 
 
 def _sharding_of_type(aval: ShapedArray) -> runtime.NamedSharding | None:
-    """What a type says of explicit mesh axes, over a mesh without devices."""
+    """The sharding in a type over explicit mesh axes, over a mesh without devices."""
     return None if (split := getattr(aval, "_split", None)) is None else runtime.NamedSharding(split.mesh, split.spec)
 
 
@@ -243,7 +243,7 @@ class Compiled(_Stage):
             return self._dispatch(*args, **kwargs)
         except runtime.DeletedArrayError:
             raise
-        except ValueError:  # jaxlib 0.10.2 raises it for a deleted argument, and does not say which
+        except ValueError:  # jaxlib 0.10.2 raises ValueError for a deleted argument, and does not name the argument
             leaves = tree_flatten((args, kwargs))[0]
             try:
                 check_none_deleted(leaves)
@@ -253,7 +253,7 @@ class Compiled(_Stage):
 
     @cached_property
     def _dispatch(self) -> Callable:
-        """Calls in C++ from the second one with arguments of a kind on; over several devices they are checked each time."""
+        """Runs a call; C++ runs later calls with arguments of the same types. On several devices each call is checked here."""
         name, executable = self._signature.name, self._program.executable
         return (runtime.make_eager_function(name, self._miss) if len(executable.devices) == 1
                 else lambda *args, **kwargs: self._run(args, kwargs)[0])
@@ -331,7 +331,7 @@ class Compiled(_Stage):
 
     @cached_property
     def _flat_input_shardings(self) -> list[Any]:
-        """One per argument; None for one that the program does not take."""
+        """One sharding per argument; None for an argument that the program does not take."""
         executable = self._program.executable
         found = iter(executable.in_shardings)
         per_parameter = [next(found) if is_kept else None for is_kept in executable.kept]
@@ -339,17 +339,17 @@ class Compiled(_Stage):
 
     @property
     def input_shardings(self) -> Any:
-        """How the arguments are split: a pair of a tuple for those by position and a dict for those by name; None if unused."""
+        """The shardings of the arguments: a tuple for positional and a dict for keyword arguments; None for an unused argument."""
         return tree_unflatten(self.in_tree, self._flat_input_shardings)
 
     @property
     def output_shardings(self) -> Any:
-        """How the results are split: a pytree like the result."""
+        """The shardings of the results: a pytree like the result."""
         return tree_unflatten(self.out_tree, self._program.executable.out_shardings)
 
     @property
     def input_formats(self) -> Any:
-        """How the arguments are split, and lie in memory: a pair as `input_shardings`, of `Format`; None for those that are not used."""
+        """The `Format`s (sharding and layout) of the arguments: a pair as in `input_shardings`; None for an unused argument."""
         return tree_unflatten(self.in_tree, self._flat_input_formats)
 
     @cached_property
@@ -361,7 +361,7 @@ class Compiled(_Stage):
 
     @property
     def output_formats(self) -> Any:
-        """How the results are split, and lie in memory: a pytree like the result, of `Format`."""
+        """The `Format`s (sharding and layout) of the results: a pytree like the result."""
         executable = self._program.executable
         return tree_unflatten(self.out_tree, [Format(runtime.layout_from_jaxlib(layout), sharding) for layout, sharding in
                                               zip(executable.result_layouts, executable.out_shardings, strict=True)])

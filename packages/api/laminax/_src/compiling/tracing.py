@@ -36,7 +36,7 @@ class TracedFunction:
     out_tree: Any
     name: str
     key: TraceKey | None = None  # under which it is kept
-    programs: dict[tuple, Any] = field(default_factory=dict, repr=False)  # compiled, by where they run and by options
+    programs: dict[tuple, Any] = field(default_factory=dict, repr=False)  # compiled programs, by devices and options
 
     def is_valid(self) -> bool:
         """Whether the values that the function closed over can still be used."""
@@ -49,7 +49,7 @@ class TracedFunction:
 
 
 def function_name(fun: Callable) -> str:
-    """The name of a function for messages and modules; `partial` objects give that of what they wrap."""
+    """The name of a function for messages and modules; for a `partial` object, the name of the function in it."""
     while hasattr(fun, "func") and not hasattr(fun, "__name__"):
         fun = fun.func
     return getattr(fun, "__name__", None) or type(fun).__name__
@@ -152,8 +152,8 @@ def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transfor
     Args:
       fun: the function.
       call: its arguments, flat.
-      avals: the types of those that are traced.
-      transform: what traces it, for messages.
+      avals: the types of the arguments that are traced.
+      transform: the transformation that traces the function, for messages.
       keeps_refs: whether the program may have references of its caller.
     """
     name = function_name(fun)
@@ -183,7 +183,7 @@ def _report_bad_result(transform: str, name: str, result: Any) -> None:
 
 
 class TraceKey(NamedTuple):
-    """What a trace depends on, besides the function."""
+    """The key of a trace: all that it depends on, besides the function."""
     in_tree: Any
     avals: tuple[ShapedArray, ...]
     static_args: tuple[tuple[int, Static], ...]
@@ -200,7 +200,7 @@ class Entries(dict):
 
 
 class _Mapped:
-    """Stands for a function mapped in some way."""
+    """Stands for a function together with a mapping of it, as a key of the cache."""
 
 
 class TraceCache:
@@ -228,7 +228,7 @@ class TraceCache:
             return found
 
     def entries_of_mapped(self, fun: Callable, mapping: Hashable) -> Entries:
-        """The entries of a function mapped in some way, by whichever call: those of a stand-in that lives as long as it."""
+        """The entries of a function under a mapping, shared by all calls: those of a `_Mapped`, which lives as long as the function."""
         try:
             return self.entries(self._mapped.setdefault(fun, {}).setdefault(mapping, _Mapped()))
         except TypeError:

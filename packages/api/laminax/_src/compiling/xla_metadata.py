@@ -1,4 +1,4 @@
-"""Attributes for the compiler that users give to operations: to those made inside a block, or to those that compute a value."""
+"""Attributes for the compiler that users give to operations: to the operations inside a block, or to those that compute a value."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def set_xla_metadata(x: Any = None, **kwargs: Any) -> Any:
     """Gives operations attributes for the compiler, which are in the compiled program as frontend attributes.
 
     Args:
-      x: pytree of arrays, whose values get the attributes: the operations that compute them do. Left out, the operations of a block do.
-      kwargs: values by name, of which the text counts. None takes an attribute of the block around away.
+      x: pytree of arrays; the operations that compute them get the attributes. Without x, the operations of a block get them.
+      kwargs: the attributes by name; their texts count. None removes an attribute of the enclosing block.
 
     Returns:
       The same values as in x; or, without x, a context manager, also a decorator of functions, for the operations inside. Blocks inside
@@ -44,7 +44,7 @@ class _Attributes(changed_attributes):
 
 
 class _FunctionWithAttributes:
-    """A function, jitted or not, that is called inside of such a block; so are its methods, as `lower`."""
+    """A function, jitted or not, that is called inside of such a block; its methods, such as `lower`, are called in it too."""
 
     def __init__(self, function: Callable, changes: dict[str, Any]) -> None:
         self._function, self._changes = function, changes

@@ -1,1 +1,1 @@
-"""Where programs run and values lie."""
+"""Placement: the devices that programs run on, and the shardings, layouts and memories of values."""

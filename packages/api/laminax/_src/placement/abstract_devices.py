@@ -10,7 +10,7 @@ class AbstractDevice:
     """A device known by its kind alone. `AbstractMesh` has none: programs do not depend on the kind of device.
 
     Args:
-      device_kind: what the platform calls it, `Device.device_kind`.
+      device_kind: the platform's name for the kind of device, as `Device.device_kind`.
       num_cores: how many cores it has, if that is known.
       platform: "cpu", "gpu" or "tpu".
     """

@@ -1,4 +1,4 @@
-"""Programs of several processes: what begins and ends them. laminax programs are one process."""
+"""The beginning and end of programs of several processes. laminax programs have one process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _has_begun = False
 
 @dataclass(frozen=True)
 class _Processes:
-    """What JAX keeps of the processes of a program, as libraries (orbax) read it: one, and nobody that it talks to."""
+    """JAX's state of a program's processes, as libraries (orbax) read it: one process, without a client or a service."""
 
     process_id: int = 0
     num_processes: int = 1
@@ -31,11 +31,11 @@ def initialize(coordinator_address: str | None = None, num_processes: int | None
     """Begins a program of one process; comes before the first computation. Those of several are not supported.
 
     Args:
-      coordinator_address, coordinator_bind_address: where processes meet; one has nobody to meet.
+      coordinator_address, coordinator_bind_address: the address where processes meet; not used by one process.
       num_processes: must be 1.
       process_id: must be 0 or None.
       local_device_ids, cluster_detection_method, slice_index, partition_index: must be None.
-      initialization_timeout, heartbeat_timeout_seconds, shutdown_timeout_seconds: seconds to wait for other processes; there are none.
+      initialization_timeout, heartbeat_timeout_seconds, shutdown_timeout_seconds: seconds to wait for other processes; not used.
 
     Raises:
       RuntimeError: if it was called before, or a platform has started.
@@ -73,6 +73,6 @@ def is_initialized() -> bool:
 
 
 def shutdown() -> None:
-    """Ends what `initialize` began."""
+    """Ends the program of processes that `initialize` began."""
     global _has_begun
     _has_begun = False

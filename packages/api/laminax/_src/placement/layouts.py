@@ -17,7 +17,7 @@ __all__ = ["Format", "Layout", "with_layout_constraint"]
 
 
 def with_layout_constraint(x: Any, layouts: Any) -> Any:
-    """Constrains how the elements of values lie in memory; outside of jitted functions, lays them out so.
+    """Constrains the layout of values, how their elements lie in memory; outside of jitted functions, gives them this layout.
 
     Args:
       x: an array or a pytree of them.
@@ -82,8 +82,8 @@ def chosen_layouts(title: str, closed: ClosedJaxpr, leaves: Sequence[Any], given
     Args:
       title: what runs, for messages.
       closed: the program.
-      leaves: its arguments: values, or what stands for them.
-      given: the caller's in_shardings and out_shardings, one each, or None.
+      leaves: its arguments: values, or their types.
+      given: the in_shardings and out_shardings that the caller of jit gave: two lists, or None.
       name: from the number of an argument to its name.
 
     Raises:
@@ -107,14 +107,14 @@ def chosen_layouts(title: str, closed: ClosedJaxpr, leaves: Sequence[Any], given
 
 
 def _layout_found(x: Any) -> Layout | None:
-    """The layout of an argument, if it is another than the platform's default."""
+    """The layout of an argument, unless it is the platform's default."""
     if isinstance(x, runtime.ArrayImpl):
         return None if not in_use or x.is_deleted() else runtime.layout_of(x)
     return getattr(x, "layout", None)  # an argument of `lower` that is known by its type
 
 
 def _check_agreement(title: str, x: Any, found: Layout | None, wanted: Any, aval: ShapedArray, name: str) -> None:
-    """An argument that is committed to a layout must have the one that the caller of jit asked for."""
+    """Raises ValueError if an argument is committed to another layout than the one that the caller of jit asked for."""
     if isinstance(x, runtime.ArrayImpl):
         if not x.committed or x.is_deleted():
             return

@@ -17,7 +17,7 @@ __all__ = ["Space"]
 
 
 def sharding_in(x: Any, space: MemorySpace) -> runtime.Sharding:
-    """Where the value x is, or will be, but in this kind of memory.
+    """The sharding that the value x has, or will have, but in this kind of memory.
 
     Raises:
       ValueError: for `Space.Any`.
@@ -28,7 +28,7 @@ def sharding_in(x: Any, space: MemorySpace) -> runtime.Sharding:
 
 
 def put_in_memory(x: Any, space: MemorySpace) -> Any:
-    """The value x in a kind of memory of its devices, committed to them if it was."""
+    """The value x in a kind of memory of its devices; committed to them if x was."""
     if isinstance(x, PRNGKeyArray):
         return keys_of_words(x.dtype, put_in_memory(x.base, space))
     placed = runtime.device_put(x, sharding_in(x, space))

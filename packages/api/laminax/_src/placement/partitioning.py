@@ -1,7 +1,7 @@
-"""Programs over several devices: which devices, and how arguments and results are split over them.
+"""Programs over several devices: the devices, and the shardings of arguments and results over them.
 
-Three things decide, and must agree on the devices: the shardings that the caller of `jit` gave, those of committed arguments,
-and those that the program itself names. What nobody decides is left to XLA's partitioner.
+Three kinds of shardings decide, and must agree on the devices: the shardings that the caller of `jit` gave, those of committed
+arguments, and those that the program itself names. XLA's partitioner chooses the shardings that are left open.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Partitioning:
 
     devices: in the order in which XLA numbers them.
     in_shardings, out_shardings: one per argument and result; None is XLA's choice.
-    meshes: other shardings of the program, in whose words XLA's choices can be put.
-    is_pinned: whether results are committed to the devices, because something said that it runs there.
+    meshes: other shardings of the program; XLA's choices are expressed over their meshes where possible.
+    is_pinned: whether results are committed to the devices, because a sharding, a mesh or the caller's device named them.
     in_layouts, out_layouts: one per argument and result, or none; `AUTO` is the compiler's choice, None the platform's default.
     """
     devices: tuple[runtime.Device, ...]
@@ -42,7 +42,7 @@ class Partitioning:
 
 
 def committed_sharding(x: Any) -> runtime.Sharding | None:
-    """The sharding of an argument that must stay where it is, if it is one."""
+    """The sharding of an argument that is committed to its devices; None for other arguments."""
     if isinstance(x, runtime.ArrayImpl):
         return x.sharding if x.committed else None
     if isinstance(x, PRNGKeyArray):
@@ -52,7 +52,7 @@ def committed_sharding(x: Any) -> runtime.Sharding | None:
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """Something that says on which devices a program runs: what it is, for errors, where it is, and its sharding."""
+    """A sharding that decides on which devices a program runs, with its origin: in words and with its source line, for errors."""
     describe: Callable[[], str]
     sharding: runtime.Sharding
     locate: Callable[[], str] = str
@@ -64,10 +64,10 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
     """Where to run a program on these arguments.
 
     Args:
-      fun_name: what runs.
+      fun_name: the function's name.
       closed: the program.
-      leaves: its arguments: values, or what stands for them.
-      in_given, out_given: the caller's shardings for arguments and results; None where there are none.
+      leaves: its arguments: values, or their types.
+      in_given, out_given: the shardings that the caller of jit gave for arguments and results; None where there are none.
       namer: from the number of an argument to its name.
       device: the one device that the caller named, if any.
       mesh: the mesh that computations run on, if one is set.
@@ -84,7 +84,8 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
         known = [*committed, *in_given, *out_given, *(s for s, _ in _shardings_inside(closed))]
         in_given = [given or found or wanted
                     for given, found, wanted in zip(in_given, committed, _typed_shardings(title, closed.in_avals, known, mesh))]
-        out_given = tuple(given or wanted if wanted is None or not wanted.mesh.auto_axes else given  # over such axes the compiler chooses
+        # over axes of type Auto the compiler chooses
+        out_given = tuple(given or wanted if wanted is None or not wanted.mesh.auto_axes else given
                           for given, wanted in zip(out_given, _typed_shardings(title, closed.out_avals, known, mesh)))
     _check_memories(title, closed.in_avals, leaves, in_given, name)
     _check_agreement(title, closed.in_avals, committed, in_given, name)
@@ -127,18 +128,18 @@ def _shardings_inside(closed: ClosedJaxpr) -> list:
 
 
 def _sharding_on(where: Any) -> runtime.Sharding:
-    """A sharding as it is; any sharding over a mesh, which stands for its devices."""
+    """A sharding as it is; for a mesh a sharding over it, which stands for the mesh's devices."""
     return where if isinstance(where, runtime.Sharding) else runtime.NamedSharding(where, PartitionSpec())
 
 
 def names_shardings(closed: ClosedJaxpr) -> bool:
-    """Whether a program says itself where it runs, or how values lie there."""
+    """Whether a program itself names devices, shardings or layouts."""
     return is_explicit(closed) or bool(_shardings_inside(closed)) or constrains_layouts(closed)
 
 
 def _typed_shardings(title: str, avals: Sequence[ShapedArray], known: Sequence[runtime.Sharding | None],
                      mesh: runtime.Mesh | None) -> list[runtime.NamedSharding | None]:
-    """The shardings in types over explicit mesh axes, on the devices of what is known of the program or of the mesh that is set."""
+    """The shardings in the types (over explicit mesh axes), on the devices of the known shardings or of the mesh that is set."""
     meshes = [*(s.mesh for s in known if isinstance(s, runtime.NamedSharding) and s._is_concrete), *([] if mesh is None else [mesh])]
     found: list[runtime.NamedSharding | None] = []
     for aval in avals:
@@ -158,7 +159,7 @@ def _typed_shardings(title: str, avals: Sequence[ShapedArray], known: Sequence[r
 
 def _check_agreement(title: str, avals: Sequence[ShapedArray], committed: Sequence[Any], given: Sequence[Any],
                      name: Callable | type) -> None:
-    """An argument that is committed to a layout must have the one that the caller of jit asked for."""
+    """Raises ValueError if an argument is committed to another sharding than the one that the caller of jit asked for."""
     for i, (found, wanted) in enumerate(zip(committed, given)):
         if found is None or wanted is None or not runtime.have_same_devices(found, wanted):
             continue
@@ -176,7 +177,7 @@ def _check_fit(title: str, what: str, avals: Sequence[ShapedArray], given: Seque
 
 
 def _check_abstract_meshes(title: str, meshes: Sequence[Any], claims: Sequence[_Claim]) -> None:
-    """A mesh without devices inside of a program is that of the arguments."""
+    """Raises ValueError unless a mesh without devices inside of the program has the axes of the arguments' mesh."""
     for mesh in meshes:
         found = [claim for claim in claims if isinstance(claim.sharding, runtime.NamedSharding)]
         if not found:
@@ -191,7 +192,7 @@ def _check_abstract_meshes(title: str, meshes: Sequence[Any], claims: Sequence[_
 
 
 def _check_memory(title: str, shardings: Sequence[runtime.Sharding]) -> None:
-    """Arguments and results may be in any memory; what is inside of a program is in that of which types know."""
+    """Raises for values inside of the program in a memory that types do not know; arguments and results may be in any memory."""
     for sharding in shardings:
         if sharding._is_concrete and (kind := _other_memory(sharding)) not in (None, HOST_KIND):
             raise NotImplementedError(f"{title}: the memory kind {kind!r} is not supported inside of programs; got {sharding}. Use "
@@ -200,7 +201,7 @@ def _check_memory(title: str, shardings: Sequence[runtime.Sharding]) -> None:
 
 def _check_memories(title: str, avals: Sequence[ShapedArray], leaves: Sequence[Any], given: Sequence[Any],
                     name: Callable[[int], str]) -> None:
-    """An array must be in the memory that the caller of jit says its argument is in."""
+    """Raises ValueError if an argument is in another memory than the caller of jit says."""
     for i, (x, wanted) in enumerate(zip(leaves, given)):
         found = None if wanted is None else getattr(x, "sharding", None)
         if isinstance(found, runtime.Sharding) and found.memory_kind != wanted.memory_kind:
@@ -211,7 +212,7 @@ def _check_memories(title: str, avals: Sequence[ShapedArray], leaves: Sequence[A
 
 
 def _other_memory(sharding: runtime.Sharding | None) -> str | None:
-    """The kind of memory, where it is not the devices' own."""
+    """The kind of memory, if it is not the devices' default memory."""
     if sharding is None or sharding.memory_kind == runtime.devices_of(sharding)[0].default_memory().kind:
         return None
     return sharding.memory_kind
@@ -234,24 +235,24 @@ def _device_ids(sharding: runtime.Sharding) -> list[int]:
     return [device.id for device in runtime.devices_of(sharding)]
 
 
-# What lowering and compiling take.
+# The placement in the form that lowering and compiling take.
 
 
 def memories(shardings: Sequence[runtime.Sharding | None], avals: Sequence[ShapedArray]) -> list[str | None]:
-    """The kind of memory of each, where it is not the devices' own: as the sharding says, or else the type."""
+    """The kind of memory of each value, if it is not the devices' default: by its sharding, or else by its type."""
     return [_other_memory(s) if s is not None else HOST_KIND if aval.memory_space is MemorySpace.Host else None
             for s, aval in zip(shardings, avals)]
 
 
 def layout_modes(layouts: Sequence[Any]) -> list[str | None] | None:
-    """The layouts as lowering writes them; None if nothing is said of any."""
+    """The layouts in the form that lowering takes; None if there are none."""
     if all(layout is None for layout in layouts):
         return None
     return [None if layout is None else runtime.layout_text(layout) for layout in layouts]
 
 
 def writable_shardings(shardings: Sequence[runtime.Sharding | None], avals: Sequence[ShapedArray]) -> list:
-    """The shardings as lowering writes them: each with a mesh and a spec, or None for one device or no sharding.
+    """The shardings in the form that lowering takes: each with a mesh and a spec, or None for one device or no sharding.
 
     Raises:
       NotImplementedError: if one is an XLA sharding that no mesh and spec express.

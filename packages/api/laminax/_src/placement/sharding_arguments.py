@@ -1,6 +1,7 @@
 """The in_shardings and out_shardings of jit: checked when the function is made, matched with arguments and results when it is called.
 
-A leaf is a sharding, a partition spec of the mesh that is set, or None; what is left out is up to the arguments and the compiler.
+A leaf is a sharding, a partition spec of the mesh that is set, or None. Shardings that are left out are those of the arguments, or the
+compiler's choice.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class ShardingTree:
 
 
 def normal_tree(name: str, shardings: Any) -> ShardingTree | None:
-    """What was given as `in_shardings` or `out_shardings`; None if that says nothing.
+    """The pytree given as `in_shardings` or `out_shardings`; None if no sharding was given.
 
     Raises:
       TypeError: if a leaf is no sharding, partition spec or None.
@@ -69,7 +70,7 @@ def _is_none(x: Any) -> bool:
 
 
 def for_arguments(given: ShardingTree | None, title: str, in_tree: Any, mesh: runtime.Mesh | None, is_none_whole: bool) -> list[Any] | None:
-    """One sharding or None per leaf of the arguments; partition specs refer to the mesh, and None too if it means a copy on each device.
+    """One sharding or None per leaf of the arguments, over the mesh; with `is_none_whole`, None is a copy on each device of the mesh.
 
     Raises:
       ValueError: if the tree is no prefix of the positional arguments, or there are keyword arguments.
@@ -108,7 +109,7 @@ def _matched(given: ShardingTree, name: str, title: str, full: PyTreeDef, what: 
 
 
 def _check_one_each(title: str, shardings: Any, count: int) -> None:
-    """The shardings of the arguments must be a tuple as long as that of the arguments."""
+    """Raises ValueError unless the shardings are a tuple as long as the tuple of positional arguments."""
     if type(shardings) is not tuple:
         wrong = ("in_shardings is not a tuple, and might need to be wrapped in one of length 1" if count == 1
                  else f"in_shardings is a {type(shardings).__name__}, not a tuple")
@@ -123,7 +124,7 @@ def _check_one_each(title: str, shardings: Any, count: int) -> None:
 
 
 def resolve(leaf: Any, title: str, mesh: runtime.Mesh | None) -> runtime.Sharding | Format | None:
-    """The sharding that a leaf means under a mesh; for a format one with it.
+    """The sharding that a leaf means under a mesh; for a `Format`, a format with that sharding.
 
     Raises:
       RuntimeError: for a partition spec if there is no mesh.
@@ -143,7 +144,7 @@ def resolve(leaf: Any, title: str, mesh: runtime.Mesh | None) -> runtime.Shardin
 
 
 def _with_devices(sharding: runtime.NamedSharding, mesh: runtime.Mesh | None, title: str) -> runtime.NamedSharding:
-    """A sharding over an abstract mesh, over the devices of the mesh that is set."""
+    """A sharding over an abstract mesh, put on the devices of the mesh that is set."""
     if mesh is None or mesh.shape_tuple != sharding.mesh.shape_tuple:
         raise ValueError(f"{title} holds a sharding over {sharding.mesh}, which has no devices, and the mesh that is set is {mesh}. Set "
                          "a mesh of devices with the same axes with set_mesh(mesh).")
@@ -152,7 +153,7 @@ def _with_devices(sharding: runtime.NamedSharding, mesh: runtime.Mesh | None, ti
 
 def constrain(values: Sequence[Any], shardings: Sequence[runtime.Sharding | None] | None, title: str,
               name: Callable[[int], str]) -> list[Any]:
-    """The values, constrained in the trace at work to the shardings that there are.
+    """The values, constrained in the current trace to the given shardings.
 
     Raises:
       ValueError: if an axis does not divide.
@@ -168,7 +169,7 @@ def constrain(values: Sequence[Any], shardings: Sequence[runtime.Sharding | None
 
 
 def bind_constraint(x: Any, sharding: runtime.Sharding, title: str, name: str, what: str, *, may_be_padded: bool = False) -> Any:
-    """One value under a constraint; `title`, `name` and `what` are for errors."""
+    """The value under a sharding constraint; `title`, `name` and `what` are for errors."""
     aval = get_aval(x)
     if reason := runtime.misfit(sharding, aval.shape, what, may_be_padded=may_be_padded):
         raise ValueError(f"{title}: {name}, {aval.str_short()}, {reason}")
@@ -177,7 +178,7 @@ def bind_constraint(x: Any, sharding: runtime.Sharding, title: str, name: str, w
 
 
 def _check_not_manual(sharding: runtime.Sharding, title: str, name: str) -> None:
-    """Inside of a shard_map each device has its part already along the axes that the function runs along."""
+    """Refuses mesh axes along which the shard_map around runs: along these each device has its part already."""
     if (inside := mesh_of_shard_map()) is None or not isinstance(sharding, runtime.NamedSharding):
         return
     if names := [n for n in sharding.spec.names() if n in inside.manual_axes]:
