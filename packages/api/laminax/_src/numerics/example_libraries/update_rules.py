@@ -24,7 +24,7 @@ def _first(state: tuple[Any, ...]) -> Any:
 
 
 @optimizer
-def sgd(step_size: Any) -> tuple[Callable, Callable, Callable]:
+def sgd(step_size: Schedule | float) -> tuple[Callable, Callable, Callable]:
     """Stochastic gradient descent.
 
     Args:
@@ -44,7 +44,7 @@ def sgd(step_size: Any) -> tuple[Callable, Callable, Callable]:
 
 
 @optimizer
-def momentum(step_size: Schedule, mass: float) -> tuple[Callable, Callable, Callable]:
+def momentum(step_size: Schedule | float, mass: float) -> tuple[Callable, Callable, Callable]:
     """Gradient descent with momentum: along the sum of gradients, each `mass` times the one after it.
 
     Args:
@@ -65,7 +65,7 @@ def momentum(step_size: Schedule, mass: float) -> tuple[Callable, Callable, Call
 
 
 @optimizer
-def nesterov(step_size: Schedule, mass: float) -> tuple[Callable, Callable, Callable]:
+def nesterov(step_size: Schedule | float, mass: float) -> tuple[Callable, Callable, Callable]:
     """Gradient descent with Nesterov's momentum, which looks one step ahead. Args and Returns as of `momentum`.
 
     Source: I. Sutskever et al., "On the importance of initialization and momentum in deep learning", ICML 2013.
@@ -81,7 +81,7 @@ def nesterov(step_size: Schedule, mass: float) -> tuple[Callable, Callable, Call
 
 
 @optimizer
-def adagrad(step_size: Callable | float, momentum: float = 0.9) -> tuple[Callable, Callable, Callable]:
+def adagrad(step_size: Schedule | float, momentum: float = 0.9) -> tuple[Callable, Callable, Callable]:
     """Adagrad: gradients divided by the root of the sum of their squares so far, with momentum.
 
     Args:
@@ -110,7 +110,7 @@ def _inverse_root(x: Any) -> Any:
 
 
 @optimizer
-def rmsprop(step_size: Callable | float, gamma: float = 0.9, eps: float = 1e-8) -> tuple[Callable, Callable, Callable]:
+def rmsprop(step_size: Schedule | float, gamma: float = 0.9, eps: float = 1e-8) -> tuple[Callable, Callable, Callable]:
     """RMSProp: gradients divided by the root of a running mean of their squares.
 
     Args:
@@ -134,7 +134,7 @@ def rmsprop(step_size: Callable | float, gamma: float = 0.9, eps: float = 1e-8) 
 
 
 @optimizer
-def rmsprop_momentum(step_size: Callable | float, gamma: float = 0.9, eps: float = 1e-8,
+def rmsprop_momentum(step_size: Schedule | float, gamma: float = 0.9, eps: float = 1e-8,
                      momentum: float = 0.9) -> tuple[Callable, Callable, Callable]:
     """RMSProp with momentum: along the sum of its steps, each `momentum` times the one after it.
 
@@ -157,7 +157,7 @@ def rmsprop_momentum(step_size: Callable | float, gamma: float = 0.9, eps: float
 
 
 @optimizer
-def adam(step_size: Callable | float, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8) -> tuple[Callable, Callable, Callable]:
+def adam(step_size: Schedule | float, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8) -> tuple[Callable, Callable, Callable]:
     """Adam: running means of gradients, divided by the root of those of their squares.
 
     Args:
@@ -188,7 +188,7 @@ def _weight_so_far(b: float, i: ArrayLike, mean: Any) -> Any:
 
 
 @optimizer
-def adamax(step_size: Callable | float, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8) -> tuple[Callable, Callable, Callable]:
+def adamax(step_size: Schedule | float, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8) -> tuple[Callable, Callable, Callable]:
     """AdaMax: Adam with a decaying maximum of the gradients' sizes instead of the mean of their squares.
 
     Args:
@@ -212,7 +212,7 @@ def adamax(step_size: Callable | float, b1: float = 0.9, b2: float = 0.999, eps:
 
 
 @optimizer
-def sm3(step_size: Callable | float, momentum: float = 0.9) -> tuple[Callable, Callable, Callable]:
+def sm3(step_size: Schedule | float, momentum: float = 0.9) -> tuple[Callable, Callable, Callable]:
     """SM3: like Adagrad, but of the sums of squares only one vector per axis is kept, of upper bounds.
 
     Args:

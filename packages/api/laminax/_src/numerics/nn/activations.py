@@ -130,7 +130,7 @@ def log_sigmoid(x: ArrayLike) -> Array:
 
 
 @fused
-def elu(x: ArrayLike, alpha: float = 1.0) -> Array:
+def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """Exponential linear unit: x for x > 0, alpha * (exp(x) - 1) elsewhere.
 
     Args:
@@ -143,7 +143,7 @@ def elu(x: ArrayLike, alpha: float = 1.0) -> Array:
 
 
 @fused
-def leaky_relu(x: Any, negative_slope: float = 1e-2) -> Array:
+def leaky_relu(x: Any, negative_slope: ArrayLike = 1e-2) -> Array:
     """x for x >= 0, negative_slope * x elsewhere."""
     x = _operand("leaky_relu", x)
     return jnp.where(x >= 0, x, negative_slope * x)

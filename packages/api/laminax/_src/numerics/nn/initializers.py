@@ -38,7 +38,7 @@ def _dtype(dtype: Any) -> Any:
     return jnp.result_type(float) if dtype is None else dtype
 
 
-def constant(value: float, dtype: Any = None) -> Initializer:
+def constant(value: ArrayLike, dtype: Any = None) -> Initializer:
     """An initializer that fills with `value`, a scalar or an array that broadcasts to the shape."""
     @takes_out_sharding
     def init(key: ArrayLike, shape: tuple[int, ...], dtype: Any = dtype, out_sharding: Any = None) -> Array:
@@ -54,7 +54,7 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     return init
 
 
-def normal(stddev: float = 1e-2, dtype: Any = None) -> Initializer:
+def normal(stddev: ArrayLike = 1e-2, dtype: Any = None) -> Initializer:
     """An initializer drawing from the normal distribution with mean 0 and standard deviation `stddev`."""
     @takes_out_sharding
     def init(key: ArrayLike, shape: tuple[int, ...], dtype: Any = dtype, out_sharding: Any = None) -> Array:
@@ -62,7 +62,7 @@ def normal(stddev: float = 1e-2, dtype: Any = None) -> Initializer:
     return init
 
 
-def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: float = 2.0) -> Initializer:
+def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: ArrayLike = 2.0) -> Initializer:
     """An initializer drawing stddev times the normal distribution truncated to [lower, upper]."""
     @takes_out_sharding
     def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Any:

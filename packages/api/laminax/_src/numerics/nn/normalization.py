@@ -97,7 +97,7 @@ def _log_softmax(x: ArrayLike, where: Any, *, axis: Any) -> Array:
 
 @fused(static_argnames=("axis", "algorithm"))
 def standardize(x: ArrayLike, axis: int | tuple[int, ...] | None = -1, mean: ArrayLike | None = None, variance: ArrayLike | None = None,
-                epsilon: float = 1e-5, where: ArrayLike | None = None, *, algorithm: str = "fast") -> Array:
+                epsilon: ArrayLike = 1e-5, where: ArrayLike | None = None, *, algorithm: str = "fast") -> Array:
     """(x - mean) / sqrt(variance + epsilon) along an axis; mean and variance are computed unless given.
 
     Args:

@@ -53,8 +53,8 @@ def _mean(a: ArrayLike, axis: Any, dtype: Any, keepdims: bool, where: ArrayLike 
     return value if computed == result else op.convert_element_type(value, result)
 
 
-def average(a: ArrayLike, axis: int | None = None, weights: ArrayLike | None = None, returned: bool = False,
-            keepdims: bool = False) -> Array:
+def average(a: ArrayLike, axis: int | tuple[int, ...] | None = None, weights: ArrayLike | None = None, returned: bool = False,
+            keepdims: bool = False) -> Any:
     """Weighted mean over axes.
 
     Args:
@@ -74,7 +74,7 @@ def average(a: ArrayLike, axis: int | None = None, weights: ArrayLike | None = N
 
 
 @fused(static_argnames=("axis", "returned", "keepdims"))
-def _average(a: ArrayLike, axis: int, weights: ArrayLike, returned: bool, keepdims: bool) -> Array:
+def _average(a: ArrayLike, axis: int, weights: ArrayLike, returned: bool, keepdims: bool) -> Any:
     a = ensure_array("average", a)
     shape = shape_of(a)
     axes = axis_tuple("average", axis, len(shape))
@@ -97,7 +97,7 @@ def _average(a: ArrayLike, axis: int, weights: ArrayLike, returned: bool, keepdi
     return (result, total) if returned else result
 
 
-def var(a: ArrayLike, axis: Any = None, dtype: type | None = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
+def var(a: ArrayLike, axis: Any = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
         where: Any = None, mean: Any = None, correction: Any = None) -> Any:
     refuse_out("var", out)
     return _var(a, axis=static_axis("var", axis), dtype=user_dtype("var", dtype), ddof=_divisor("var", ddof, correction),

@@ -15,7 +15,7 @@ from laminax._src.numerics.numpy.indexing import getitem
 from laminax._src.numerics.numpy.reshaping import flip
 
 
-def view(self: Any, dtype: Any = None, type: int | None = None) -> Any:
+def view(self: Any, dtype: Any = None, type: None = None) -> Any:
     """The same bytes with another dtype; a change of width changes the size of the last axis.
 
     Args:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: Any = None,
-        aweights: Array | None = None, dtype: type | None = None) -> Array:
+        aweights: ArrayLike | None = None, dtype: Any = None) -> Array:
     """The covariance matrix of variables.
 
     Args:

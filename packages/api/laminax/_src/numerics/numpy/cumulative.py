@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
 
 
-def cumsum(a: ArrayLike, axis: int | None = None, dtype: type | None = None, out: None = None) -> Any:
+def cumsum(a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """Sums of the elements up to each one along an axis.
 
     Args:

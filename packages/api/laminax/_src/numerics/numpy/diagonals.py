@@ -213,7 +213,7 @@ def _diag(v: ArrayLike, k: int) -> Array:
     return weak_like(op.select(_band((n, n), k, op.eq), wide, shape_ops.full((n, n), 0, dtype_of(v))), v)
 
 
-def diagflat(v: float, k: int = 0) -> Array:
+def diagflat(v: ArrayLike, k: int = 0) -> Array:
     """A matrix with the elements of the flat v on diagonal k."""
     return strong(diag(ravel(v), k))
 

@@ -40,7 +40,7 @@ Path = tuple[tuple[int, ...], ...]
 
 
 def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "auto", precision: str | None = None,
-           preferred_element_type: np.dtype | None = None, _dot_general: Any = dot_general, out_sharding: Any = None) -> Any:
+           preferred_element_type: Any = None, _dot_general: Any = dot_general, out_sharding: Any = None) -> Any:
     """Sums products of arrays over named axes.
 
     Args:

@@ -87,7 +87,7 @@ def _bincount(x: ArrayLike, weights: ArrayLike, length: int) -> Array:
                                     dims, mode="drop")
 
 
-def histogram_bin_edges(a: ArrayLike, bins: int = 10, range: Sequence | None = None, weights: Any = None) -> Array:
+def histogram_bin_edges(a: ArrayLike, bins: ArrayLike = 10, range: Sequence | None = None, weights: Any = None) -> Array:
     """The edges of the bins of a histogram.
 
     Args:
@@ -134,7 +134,7 @@ def _limits(range: Any) -> tuple[Any, Any]:
     return low, high
 
 
-def histogram(a: ArrayLike, bins: int = 10, range: Sequence | None = None, weights: Any = None,
+def histogram(a: ArrayLike, bins: ArrayLike = 10, range: Sequence | None = None, weights: Any = None,
               density: bool | None = None) -> tuple[Array, Array]:
     """How many elements fall into each bin; the last bin includes its right edge.
 

@@ -245,7 +245,7 @@ def ravel_multi_index(multi_index: Sequence, dims: Sequence[int], mode: str = "r
 # --- deleting and inserting ---
 
 
-def delete(arr: ArrayLike, obj: int, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
+def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
     """A copy without some slices along an axis.
 
     Args:

@@ -48,7 +48,7 @@ def _sequence(name: str, arrays: Any) -> list:
     return found
 
 
-def concatenate(arrays: Sequence[Any], axis: int | None = 0, dtype: Any = None) -> Any:
+def concatenate(arrays: Array | Sequence[ArrayLike], axis: int | None = 0, dtype: Any = None) -> Any:
     """Joins arrays along an axis.
 
     Args:
@@ -80,7 +80,7 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     return concatenate(arrays, axis)
 
 
-def stack(arrays: Sequence[Any], axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+def stack(arrays: Array | Sequence[ArrayLike], axis: int = 0, out: None = None, dtype: Any = None) -> Any:
     """Joins arrays of one shape along a new axis.
 
     Args:
@@ -108,24 +108,24 @@ def _stack(arrays: Sequence[Any], axis: int, dtype: Any) -> Array:
     return parts[0] if len(parts) == 1 else shape_ops.concatenate(parts, axis)
 
 
-def vstack(tup: Sequence[ArrayLike], dtype: Any = None) -> Any:
+def vstack(tup: Array | Sequence[ArrayLike], dtype: Any = None) -> Any:
     """Joins arrays along the first axis; those of one axis become rows."""
     arrays = [atleast_2d(x) for x in _sequence("vstack", tup)]
     return concatenate(arrays, 0, dtype)
 
 
-def hstack(tup: Sequence[ArrayLike], dtype: Any = None) -> Array:
+def hstack(tup: Array | Sequence[ArrayLike], dtype: Any = None) -> Array:
     """Joins arrays along the second axis, or along the first if they have one."""
     arrays = [atleast_1d(x) for x in _sequence("hstack", tup)]
     return concatenate(arrays, 0 if len(arrays[0].shape) == 1 else 1, dtype)
 
 
-def dstack(tup: Sequence[ArrayLike], dtype: Any = None) -> Array:
+def dstack(tup: Array | Sequence[ArrayLike], dtype: Any = None) -> Array:
     """Joins arrays along the third axis, after `atleast_3d`."""
     return concatenate([atleast_3d(x) for x in _sequence("dstack", tup)], 2, dtype)
 
 
-def column_stack(tup: Sequence[ArrayLike]) -> Array:
+def column_stack(tup: Array | Sequence[ArrayLike]) -> Array:
     """Joins arrays as columns; those of one axis become columns."""
     arrays = [as_array(x) for x in _sequence("column_stack", tup)]
     return concatenate([transpose(atleast_2d(x)) if len(x.shape) < 2 else x for x in arrays], 1)
@@ -198,7 +198,7 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list:
     return _split("split", ary, indices_or_sections, axis)
 
 
-def array_split(ary: ArrayLike, indices_or_sections: int, axis: int = 0) -> list:
+def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list:
     """Cuts an array into pieces along an axis; as `split`, but the first pieces may be one longer."""
     return _split("array_split", ary, indices_or_sections, axis)
 

@@ -51,7 +51,7 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
 
 
 @fused(static_argnames=("axis", "keepdims", "return_sign"))
-def _logsumexp(a: ArrayLike, b: ArrayLike | None, where: ArrayLike | None, *, axis: Any, keepdims: bool, return_sign: bool) -> Array:
+def _logsumexp(a: ArrayLike, b: ArrayLike | None, where: ArrayLike | None, *, axis: Any, keepdims: bool, return_sign: bool) -> Any:
     if b is None:
         a = as_array(inexact("logsumexp", a))
     else:

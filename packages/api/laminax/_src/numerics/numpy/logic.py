@@ -199,7 +199,7 @@ def isinf(x: Any, /) -> Any:
     return op.eq(op.abs(strong(x)), scalar_like(math.inf, dtype_of(x)))
 
 
-def isposinf(x: float, /, out: None = None) -> Array:
+def isposinf(x: ArrayLike, /, out: None = None) -> Array:
     """Whether x is +inf, elementwise.
 
     Raises:
@@ -208,7 +208,7 @@ def isposinf(x: float, /, out: None = None) -> Array:
     return _is_infinity("isposinf", math.inf, x, out)
 
 
-def isneginf(x: float, /, out: None = None) -> Array:
+def isneginf(x: ArrayLike, /, out: None = None) -> Array:
     """Whether x is -inf, elementwise.
 
     Raises:
@@ -286,7 +286,7 @@ def isscalar(element: Any) -> bool:
 
 
 @fused
-def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: ArrayLike = False) -> Array:
+def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08, equal_nan: ArrayLike = False) -> Array:
     """Whether |a - b| <= atol + rtol * |b|, elementwise; of random keys, whether they are equal.
 
     Args:
@@ -319,7 +319,7 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08
 
 
 @fused
-def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
+def allclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08, equal_nan: bool = False) -> Array:
     """Whether all elements are close; see `isclose`.
 
     Returns:

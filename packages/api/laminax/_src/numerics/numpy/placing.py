@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
 
 
-def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: int, axis: int | None, inplace: bool = True, *,
+def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: int | None, inplace: bool = True, *,
                    mode: str | None = None) -> Array:
     """An array with values written along an axis at positions that differ from vector to vector.
 

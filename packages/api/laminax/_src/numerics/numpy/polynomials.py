@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
 
 
-def polyval(p: ArrayLike, x: float, *, unroll: int = 16) -> Array:
+def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     """The value of a polynomial at points, by Horner's rule.
 
     Args:
@@ -79,12 +79,12 @@ def _polyval(p: ArrayLike, x: ArrayLike, unroll: int) -> Array:
     return y
 
 
-def polyadd(a1: Array, a2: ArrayLike) -> Array:
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     """The sum of two polynomials."""
     return _combine("polyadd", a1, a2, operators.add)
 
 
-def polysub(a1: ArrayLike, a2: Array) -> Array:
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     """The difference of two polynomials."""
     return _combine("polysub", a1, a2, operators.subtract)
 

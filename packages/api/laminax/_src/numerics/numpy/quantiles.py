@@ -81,7 +81,7 @@ def nanquantile(a: Any, q: ArrayLike, axis: int | tuple[int, ...] | None = None,
     return _quantile_of("nanquantile", a, q, weights, axis, method, keepdims, True, 1.0)
 
 
-def percentile(a: Any, q: float, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
+def percentile(a: Any, q: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
                method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None, out_sharding: Any = None) -> Array:
     """The values below which given percentages of the elements lie; q is from 0 to 100; see `quantile`."""
     _refuse_in_place("percentile", out, overwrite_input)
@@ -90,7 +90,7 @@ def percentile(a: Any, q: float, axis: int | tuple[int, ...] | None = None, out:
     return _quantile_of("percentile", a, q, weights, axis, method, keepdims, False, 100.0)
 
 
-def nanpercentile(a: Any, q: float, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
+def nanpercentile(a: Any, q: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
                   method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> Array:
     """The values below which given percentages of the elements lie, NaN left out; see `percentile`."""
     _refuse_in_place("nanpercentile", out, overwrite_input)

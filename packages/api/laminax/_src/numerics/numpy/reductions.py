@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
 
 
-def sum(a: Any, axis: Any = None, dtype: np.dtype | type | None = None, out: None = None, keepdims: bool = False, initial: Any = None,
+def sum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
         where: Any = None, promote_integers: bool = True) -> Any:
     refuse_out("sum", out)
     return _sum(a, axis=static_axis("sum", axis), dtype=user_dtype("sum", dtype), keepdims=keepdims, initial=initial,
@@ -50,8 +50,8 @@ def _sum(a: Any, axis: Any, dtype: np.dtype | None, keepdims: bool, initial: Any
                           promote_integers))
 
 
-def prod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-         where: Any = None, promote_integers: bool = True) -> Array:
+def prod(a: Any, axis: int | tuple[int, ...] | None = None, dtype: Any = None, out: None = None,
+         keepdims: bool = False, initial: Any = None, where: Any = None, promote_integers: bool = True) -> Array:
     refuse_out("prod", out)
     return _prod(a, axis=static_axis("prod", axis), dtype=user_dtype("prod", dtype), keepdims=keepdims, initial=initial,
                  where=where, promote_integers=promote_integers)
@@ -68,7 +68,7 @@ sum.__doc__ = DOC.format(text="Sum over axes", dtype=DTYPE_DOC, more=INITIAL_DOC
 prod.__doc__ = DOC.format(text="Product over axes", dtype=DTYPE_DOC, more=INITIAL_DOC + PROMOTE_DOC, raises="")
 
 
-def max(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: float | None = None, where: Any = None) -> Any:
+def max(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None, where: Any = None) -> Any:
     refuse_out("max", out)
     return _max(a, axis=static_axis("max", axis), keepdims=keepdims, initial=initial, where=where)
 
@@ -142,7 +142,7 @@ def _extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: float | None
     return with_kept_axes(strong(x), aval.shape, axes, keepdims)
 
 
-def all(a: Any, axis: int | None = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+def all(a: Any, axis: int | tuple[int, ...] | None = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
     refuse_out("all", out)
     return _all(a, axis=static_axis("all", axis), keepdims=keepdims, where=where)
 
@@ -176,7 +176,7 @@ def _truth_reduction(name: str, a: Any, axis: Any, keepdims: bool, where: ArrayL
     return with_kept_axes(strong(reduce(truth, axes)), shape, axes, keepdims)
 
 
-def count_nonzero(a: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Array:
+def count_nonzero(a: ArrayLike, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
     """How many elements over axes are not 0.
 
     Args:

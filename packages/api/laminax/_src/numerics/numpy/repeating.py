@@ -179,7 +179,7 @@ def _roll_by_traced(a: ArrayLike, shifts: Sequence[ArrayLike], axes: tuple[int, 
     return a
 
 
-def resize(a: ArrayLike, new_shape: tuple[int, ...]) -> Array:
+def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
     """The elements, repeated as often as needed or cut off, in another shape."""
     new_shape = canonical_shape("resize", new_shape)
     if any(n < 0 for n in new_shape):

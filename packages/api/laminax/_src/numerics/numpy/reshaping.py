@@ -153,7 +153,7 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
     return shape_ops.expand_dims(a, axes)
 
 
-def broadcast_to(array: Any, shape: tuple[int, ...], *, out_sharding: Any = None) -> Any:
+def broadcast_to(array: Any, shape: int | Sequence[int], *, out_sharding: Any = None) -> Any:
     """Repeats an array along new leading axes and axes of size 1, to a shape.
 
     Raises:
@@ -239,7 +239,7 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     return shape_ops.transpose(a, permutation)
 
 
-def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:
+def permute_dims(a: Any, /, axes: Sequence[int]) -> Any:
     """Reorders the axes; see `transpose`."""
     return transpose(a, axes)
 

@@ -123,7 +123,7 @@ def _choose(a: Any, choices: Any, mode: Any) -> Any:
     return op.select_n(broadcast_to_shape(a, shape), *[repeated(c, shape) for c in choices])
 
 
-def piecewise(x: ArrayLike, condlist: Any, funclist: list, *args: Any, **kw: Any) -> Array:
+def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence, *args: Any, **kw: Any) -> Array:
     """A function given by pieces.
 
     Args:
@@ -166,7 +166,7 @@ def _piecewise(x: ArrayLike, conditions: Sequence[ArrayLike], constants: Sequenc
     return result
 
 
-def clip(arr: Any = None, /, min: ArrayLike | None = None, max: float | None = None) -> Any:
+def clip(arr: Any = None, /, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Any:
     """Limits the elements to an interval.
 
     Args:
@@ -200,7 +200,7 @@ def _clip(arr: Any, min: ArrayLike, max: ArrayLike) -> Any:
 
 
 @fused(static_argnames=("copy",))
-def nan_to_num(x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
+def nan_to_num(x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
     """Replaces NaN and the infinities, elementwise.
 
     Args:

@@ -51,7 +51,7 @@ _INT32 = np.dtype(np.int32)
 
 
 def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None, *,
-           equal_nan: bool = True, size: int | None = None, fill_value: int | None = None, sorted: bool = True) -> Any:
+           equal_nan: bool = True, size: int | None = None, fill_value: ArrayLike | None = None, sorted: bool = True) -> Any:
     """The different elements of an array, sorted.
 
     Args:

@@ -131,7 +131,7 @@ def hanning(M: int) -> Any:
     return _host_window(np.hanning(_window("hanning", M)))
 
 
-def kaiser(M: int, beta: float) -> Array:
+def kaiser(M: int, beta: ArrayLike) -> Array:
     """Kaiser's window of M points with shape parameter beta, a scalar."""
     return _kaiser(beta, M=_window("kaiser", M))
 

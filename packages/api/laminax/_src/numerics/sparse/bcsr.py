@@ -220,7 +220,7 @@ def bcsr_sum_duplicates(mat: BCSR, nse: int | None = None) -> BCSR:
     return mat.sum_duplicates(nse=nse, remove_zeros=False)
 
 
-def bcsr_dot_general(lhs: BCSR, rhs: Any, *, dimension_numbers: Any, precision: None = None, preferred_element_type: Any = None,
+def bcsr_dot_general(lhs: BCSR, rhs: Any, *, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None,
                      out_sharding: None = None) -> Array:
     """A contraction of a sparse array with a dense one; arguments as those of `bcoo_dot_general`.
 

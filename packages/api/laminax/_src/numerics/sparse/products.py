@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _Numbers = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
 
 
-def bcoo_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: None = None, preferred_element_type: Any = None,
+def bcoo_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None,
                      out_sharding: None = None) -> Any:
     """A contraction as by `lax.dot_general`, where one of the operands, or both, are sparse.
 

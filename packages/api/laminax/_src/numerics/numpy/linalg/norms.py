@@ -92,7 +92,7 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") ->
     return norm(x, ord, (-2, -1), keepdims)
 
 
-def vector_norm(x: ArrayLike, /, *, axis: tuple[int, ...] | None = None, keepdims: bool = False, ord: float = 2) -> Array:
+def vector_norm(x: ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, ord: Any = 2) -> Array:
     """Norm of vectors.
 
     Args:
@@ -141,7 +141,7 @@ def _cond(x: ArrayLike, p: Any) -> Array:
     return jnp.where(is_nan, jnp.full_like(result, math.inf), result)
 
 
-def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool = False, tol: float | None = None) -> Array:
+def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool = False, tol: ArrayLike | None = None) -> Array:
     """Number of singular values that are not nearly 0.
 
     Args:
