@@ -1,4 +1,4 @@
-"""Calls with references: the arrays are operands, and what was written further results."""
+"""Calls with references: the arrays are operands, and the arrays written are further results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _pure_call(primitive: Primitive, operands: Sequence[Any], params: dict[str, 
 
 @discharge_rules(custom_vjp_call_p)
 def _custom_vjp_call(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-    """The call again, of the function that the program is, with the rules of the equation."""
+    """Makes the call again: of the equation's program as a function, with the equation's rules."""
     closed, skipped = params["call_jaxpr"], params["num_consts"]
     staged_fwd, staged_bwd = params["fwd"], params["bwd"]
 

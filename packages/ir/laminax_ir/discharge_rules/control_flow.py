@@ -1,4 +1,4 @@
-"""Loops and branches with references: what a loop writes it carries, what a branch writes it returns."""
+"""Loops and branches with references: a loop carries the arrays that it writes to, a branch returns them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _parted(values: Sequence[Any], flags: Sequence[bool]) -> tuple[list[Any], li
 
 @discharge_rules(scan_p)
 def _scan(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-    """References that are written to become carried values; scanned ones are sliced, and what is written in them is stacked."""
+    """References that are written to become carried values; scanned ones are sliced, and the slices that are written are stacked."""
     program = discharged(params["jaxpr"])
     consts, carry = params["num_consts"], params["num_carry"]
     written = program.written[:consts]
@@ -68,7 +68,7 @@ def _scan(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
 def _while(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """References that the body writes to become carried values, which the condition may read.
 
-    What a condition writes is written at the beginning of the step that it admits; a step that it does not admit writes nothing.
+    The writes of a condition are made at the beginning of the step that it admits; for a step that it does not admit none are made.
     """
     condition = discharged(params["cond_jaxpr"])
     if any(condition.written):
@@ -105,7 +105,7 @@ def _while(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
 
 
 def _with_condition_in_body(operands: Sequence[Any], params: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """The same loop with what the condition does done by the body too, before anything else."""
+    """The same loop, whose body begins with the operations of the condition."""
     cond_count, body_count = params["cond_nconsts"], params["body_nconsts"]
     consts, carry = operands[:cond_count + body_count], operands[cond_count + body_count:]
     unique = list({id(x): x for x in consts}.values())

@@ -12,7 +12,7 @@ from laminax_ir.tracing.manual_axes import running_along
 
 @discharge_rules(shard_map_p)
 def _shard_map(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-    """A reference is split as its array is; what each device has in its own is put together again."""
+    """A reference is split as its array is; afterwards the parts on the devices are put together again."""
     mesh, closed, axes = params["mesh"], params["jaxpr"], params["manual_axes"]
     check_aliases(closed.jaxpr.debug_info or "a function", "shard_map", operands, (), "operand {}".format)
     with running_along([(name, mesh.shape[name]) for name in axes], params["check_vma"], None, params.get("unchecked_axes", ())):

@@ -35,7 +35,7 @@ _MOST_STEPS = 2000
 
 @functools.lru_cache(maxsize=256)
 def special_program(primitive: Primitive, aval: ShapedArray) -> ClosedJaxpr:
-    """What a special function expands to, on operands that all have this aval.
+    """The program that a special function expands to, on operands that all have this aval.
 
     Args:
       primitive: `bessel_i0e`, `igamma`, `igammac`, `igamma_grad_a`, `random_gamma_grad` or `regularized_incomplete_beta`.

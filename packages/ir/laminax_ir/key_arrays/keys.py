@@ -277,7 +277,7 @@ if dispatch_registry is not None:
                                     lambda dtype, words: keys_of_words(dtype, words[0]))
 
 
-# What the reference evaluator computes with
+# The form of keys in the reference evaluator
 
 
 def record_dtype(impl: dtypes.PRNGImpl) -> np.dtype:

@@ -69,7 +69,7 @@ def _custom_vjp_tangent_shape(*avals: ShapedArray, out_avals: Sequence[ShapedArr
 
 
 def forward_mode_error(name: str) -> TypeError:
-    """For whoever would have to run the tangent map of a custom_vjp function."""
+    """The error for a transformation that would have to run the tangent map of a custom_vjp function."""
     return TypeError(f"can't apply forward-mode autodiff (jvp) to a custom_vjp function: {name}. Use reverse mode (vjp, grad, "
                      "jacrev), or give it a rule with custom_jvp.")
 

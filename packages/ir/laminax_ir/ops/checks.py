@@ -80,7 +80,7 @@ def _check_effects(*_avals: ShapedArray, **_params: Any) -> set[Effect]:
 
 @check_p.def_impl
 def check_now(pred: Any, *payload: Any, site: Site, debug: bool) -> list[Any]:
-    """What a check does with values: raises if it fails, unless it is for `checkify` alone."""
+    """A check on values: raises if it fails, unless it is for `checkify` alone."""
     check_no_tracers((pred, *payload))
     if not debug and not bool(pred):
         raise site.category(site.text(list(payload)))

@@ -86,7 +86,7 @@ class ScatterDimensionNumbers(NamedTuple):
 
 
 class GatherScatterMode(enum.Enum):
-    """What happens to windows that reach out of bounds.
+    """The treatment of windows that reach out of bounds.
 
     CLIP moves the window in. FILL_OR_DROP reads a fill value and writes nothing. PROMISE_IN_BOUNDS is the caller's
     word that there are none; if there are, the result depends on the platform.
@@ -249,7 +249,7 @@ def _remembered_dimension_numbers(
 
 
 def default_fill_value(dtype: Any) -> Any:
-    """What "fill" reads out of bounds unless told: NaN, the smallest signed or largest unsigned integer, or True.
+    """The value that "fill" reads out of bounds by default: NaN, the smallest signed or largest unsigned integer, or True.
 
     Args:
       dtype: a dtype.

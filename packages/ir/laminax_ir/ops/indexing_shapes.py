@@ -1,4 +1,4 @@
-"""What gather and scatter ask of shapes and dimension numbers, and the shape of gather's result.
+"""The checks of shapes and dimension numbers for gather and scatter, and the shape of gather's result.
 
 Every condition is one of the specification's constraints, under the names that the fields have here. Answers are kept, so
 a program pays for a check once. Source: StableHLO specification, sections gather and scatter.

@@ -39,7 +39,7 @@ from laminax_ir.types.avals import get_aval
 
 
 class EigImplementation(enum.Enum):
-    """What computes eigenvalues of general matrices: CUDA's library, MAGMA on its host, or LAPACK."""
+    """The library that computes eigenvalues of general matrices: CUDA's, MAGMA on its host, or LAPACK."""
 
     CUSOLVER = "cusolver"
     MAGMA = "magma"

@@ -1,4 +1,4 @@
-"""What programs say of where they run, and of how their values lie in memory."""
+"""The devices that programs name, and the memory layouts that they ask for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from laminax_ir.types.memory_spaces import MemorySpace
 
 
 def constrains_layouts(program: ClosedJaxpr | Jaxpr) -> bool:
-    """Whether a program says of some value how its elements lie in memory."""
+    """Whether a program constrains the memory layout of some value."""
     return bool(layouts_in_use) and any(eqn.primitive is layout_constraint_p for jaxpr in programs_within(program) for eqn in jaxpr.eqns)
 
 
@@ -20,9 +20,9 @@ _PLACING = frozenset((sharding_constraint_p, device_put_p))
 
 
 def shardings_in(program: ClosedJaxpr | Jaxpr) -> list[tuple[Any, JaxprEqn]]:
-    """What the operations of a program say of where it runs, nested programs included, each with the equation.
+    """The placements that the operations of a program name, nested programs included, each with the equation.
 
-    Shardings of those that place values, and meshes of programs per device.
+    They are the shardings of operations that place values, and the meshes of programs per device.
     """
     found: list[tuple[Any, JaxprEqn]] = []
     _collect(program, found, set())

@@ -100,7 +100,7 @@ def _ones(x: ShapedArray, contracting: tuple[int, ...]) -> Array:
 
 def scaled_product(lhs: Any, rhs: Any, lhs_scale: Any, rhs_scale: Any, *, dimension_numbers: DotDimensionNumbers,
                    preferred_element_type: Any) -> Any:
-    """What a scaled product is by definition, in operations that every platform has.
+    """A scaled product by its definition, in operations that every platform has.
 
     Args:
       lhs, rhs, lhs_scale, rhs_scale: arrays as for `scaled_dot`, none missing.

@@ -1,12 +1,12 @@
 """Ambient values: what a program that is traced in this thread depends on beside its arguments.
 
 They are the options (`config_options`), which users set, and the state of the traces at work, which laminax sets itself and nobody else:
-the mesh that a function is traced for, the axes that it runs along, what is open while types are resolved.
+the mesh that a function is traced for, the axes that it runs along, the sums that are left open while types are resolved.
 
 They are read on every operation and changed almost never, so the work is done on change. An ambient value is a `threading.local`: its class
 holds the value of threads that have none of their own, its instance the thread's, which makes `ambient.value` one attribute lookup in C.
-`trace_key()` names, as one object with an identity hash, the current values of all that change what a trace records; caches of
-traced programs use it in their keys.
+`trace_key()` stands, as one object with an identity hash, for the current values of all that change the programs that traces record; caches
+of traced programs use it in their keys.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def define_ambient(name: str, default: Any, doc: str, normal: Callable[[Any], An
     """
     members = {"name": name, "affects_tracing": True, "normal": normal, "value": default, "__doc__": doc, "__module__": __name__}
     ambient = type(f"Ambient[{name}]", (Ambient,), members)()
-    _all.append(ambient)  # keys stay as they are, which say nothing of a value that is the default
+    _all.append(ambient)  # keys stay as they are: they leave out values that are the default
     return ambient
 
 
@@ -181,7 +181,7 @@ class TraceKey:
 
     def difference(self, other: TraceKey) -> dict[str, tuple[Any, Any]]:
         """The values that differ, each with its value here and there: why a cache missed."""
-        defaults = {ambient.name: ambient.get_global() for ambient in tuple(_all) if not ambient.has_global}  # of which keys say nothing
+        defaults = {ambient.name: ambient.get_global() for ambient in tuple(_all) if not ambient.has_global}  # keys leave these out
         mine, theirs = defaults | dict(self.values), defaults | dict(other.values)
         return {
             name: (mine.get(name), theirs.get(name)) for name in mine | theirs if mine.get(name) != theirs.get(name)

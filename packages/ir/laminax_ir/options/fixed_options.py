@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 
 class Fixed(NamedTuple):
-    """The only value, and what completes the sentence "since ..."."""
+    """The only value, and the reason, which completes the sentence "since ..."."""
     value: Any
     reason: str
 

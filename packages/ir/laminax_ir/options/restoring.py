@@ -1,9 +1,9 @@
 """Context managers that change something for a while, and change it back whatever happens: errors on the way in, and signals.
 
-Python handles a signal when it enters a Python function, among others: KeyboardInterrupt may be raised when `__exit__` has been called and
-has done nothing yet, and nobody calls it again (issue 29988 of CPython). What `with` keeps here is therefore no Python function, which
-tracebacks keep too, but an object of C, which `with` lets go of in any case before the exception goes on: its end changes things back if
-its call has not.
+Python handles signals, among other times, when it enters a Python function: KeyboardInterrupt may be raised when `__exit__` has been called
+and has done nothing yet, and it is not called again (issue 29988 of CPython). The `__exit__` that `with` keeps is therefore no Python
+function, which tracebacks keep too, but an object of C. `with` lets go of this object in any case before the exception goes on, and the
+object's end changes things back if its call has not.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class Restoring(ContextDecorator):
     __slots__ = ("_saved",)
 
     def __init__(self) -> None:
-        self._saved: list[Any] = []  # what there was before, once for each time that it is entered
+        self._saved: list[Any] = []  # the values before, one for each time that the manager is entered
 
     def _present(self) -> Any:
-        """What is about to change, as it is now."""
+        """The present value of what the manager changes."""
         raise NotImplementedError
 
     def _change(self) -> Any:
@@ -62,7 +62,7 @@ class Restoring(ContextDecorator):
         raise NotImplementedError
 
     def _put_back(self, before: Any) -> None:
-        """Makes it what it was."""
+        """Puts the earlier value back."""
         raise NotImplementedError
 
     def _recreate_cm(self) -> Restoring:

@@ -121,7 +121,7 @@ def _shown_eqn(jaxpr: Jaxpr, eqn: JaxprEqn) -> str:
 
 
 def _name(jaxpr: Jaxpr, var: Var) -> str:
-    """What printing the whole program calls the variable."""
+    """The variable's name in the print of the whole program."""
     try:
         return _printer_of(jaxpr).name(var)
     except Exception:  # too malformed to be printed

@@ -26,7 +26,7 @@ from laminax_ir.types import dtypes
 
 @dataclass(frozen=True)
 class Options:
-    """What to print: types of variables, source positions, name scopes, the equations' own forms, effects."""
+    """The parts to print: types of variables, source positions, name scopes, the equations' own forms, effects."""
     source_info: bool = False
     print_shapes: bool = True
     custom_pp_eqn_rules: bool = True

@@ -25,7 +25,7 @@ except AttributeError as error:
 registry = PyTreeRegistry()
 registry.__module__, registry.__name__ = __name__, "registry"  # how pickle finds it again
 
-# What C++ dispatch flattens arguments with: the same types, and arrays of random keys, which are leaves to everybody
-# else, as nodes that hold their words. So it meets arrays only.
+# The registry by which C++ dispatch flattens arguments: the same types, and arrays of random keys, elsewhere leaves, as nodes that hold
+# their words. So dispatch meets ordinary arrays only.
 dispatch_registry = PyTreeRegistry()
 dispatch_registry.__module__, dispatch_registry.__name__ = __name__, "dispatch_registry"

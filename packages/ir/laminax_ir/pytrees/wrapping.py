@@ -1,4 +1,4 @@
-"""What a transformed function takes over from the function: its name, documentation and signature."""
+"""The name, documentation and signature of a transformed function, taken over from the function."""
 
 from __future__ import annotations
 

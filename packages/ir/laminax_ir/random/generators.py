@@ -37,7 +37,7 @@ _ZERO = np.uint32(0)
 
 
 def word_program(primitive: Primitive, avals: Sequence[ShapedArray], params: dict) -> ClosedJaxpr:
-    """What a key primitive does to words: a jaxpr from the operands' physical avals to the result's.
+    """The program of a key primitive on words: a jaxpr from the operands' physical avals to the result's.
 
     Args:
       primitive: one of `random_seed`, `random_split`, `random_fold_in`, `random_bits`.

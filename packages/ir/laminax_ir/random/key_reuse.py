@@ -1,4 +1,4 @@
-"""Which random keys a program uses, and whether it uses one twice: what the option `debug_key_reuse` asks.
+"""Which random keys a program uses, and whether it uses one twice, for the option `debug_key_reuse`.
 
 The keys of a program are numbered, and the numbers go through it as the keys do: operations that only arrange keys arrange
 their numbers, `random_bits` and `random_split` use them up, and a number that is used up a second time is an error. Bodies of loops
@@ -43,7 +43,7 @@ _Numbers = np.ndarray  # int64, of the shape of an array of keys
 
 
 class KeyUses(NamedTuple):
-    """What a program does with keys: numbers of those that come in, that go out, and that are used up."""
+    """The keys of a program: the numbers of those that come in, that go out, and that are used up."""
     operands: list[_Numbers | None]  # consts first; None for what is no array of keys
     results: list[_Numbers | None]
     used: set[int]
@@ -67,7 +67,7 @@ class _Walk:
         self._count = count()
 
     def made(self, aval: ShapedArray) -> _Numbers | None:
-        """Numbers of new keys; None if it is no array of keys."""
+        """Numbers for new keys of this type; None if it is no array of keys."""
         if not dtypes.is_extended(getattr(aval, "dtype", None)):
             return None
         return np.array([next(self._count) for _ in range(aval.size)], np.int64).reshape(aval.shape)
@@ -123,14 +123,14 @@ class _Walk:
         else:
             inside = set()
             results = self._inside(jaxpr, operands, inside, eqn.outvars)
-        if not eqn.params.get("differentiated"):  # what checkpoint computes again uses the same keys, on purpose
+        if not eqn.params.get("differentiated"):  # a recomputation by checkpoint uses the same keys, on purpose
             self._check_operands(eqn, operands, inside, used)
         used |= inside
         return results
 
     def _inside(self, jaxpr: Jaxpr, operands: Sequence[_Numbers | None], inside: set[int],
                 outvars: Sequence | None = None) -> list[_Numbers | None]:
-        """Follows a called program; one for each device has keys of its own, and uses all of the whole array's if it uses one."""
+        """Follows a called program. A program per device has keys of its own; if it uses one, all keys of the whole array count as used."""
         own = [x if x is not None and x.shape == v.aval.shape else self.made(v.aval) for x, v in zip(operands, jaxpr.invars)]
         results = self.run(jaxpr, [*(self.made(v.aval) for v in jaxpr.constvars), *own], inside)
         for x, part in zip(operands, own):

@@ -30,7 +30,7 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype = UINT32) -> Any:
 
 
 def to_dtype(x: Any, dtype: np.dtype) -> Any:
-    # Bound directly: the width of random bits is asked for by number, and x64 mode has no say in it.
+    # Bound directly: the width of random bits is asked for by number, whatever `enable_x64` says.
     return x if x.dtype == dtype else elementwise.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 

@@ -53,6 +53,6 @@ def padded(x: np.ndarray, fill: ArrayLike, padding: tuple[tuple[int, ...], ...],
 
 def window_part(x: np.ndarray, place: tuple[int, ...], window_dilation: tuple[int, ...], strides: tuple[int, ...],
                 sizes: tuple[int, ...]) -> Any:
-    """For all windows the element at one place of the window."""
+    """The elements of x at one place of the window, for all windows."""
     return x[tuple(slice(p * d, p * d + (n - 1) * s + 1 if n else p * d, s)
                    for p, d, s, n in zip(place, window_dilation, strides, sizes))]

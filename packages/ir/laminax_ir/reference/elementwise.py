@@ -70,7 +70,7 @@ def _integer_pow(x: np.ndarray, *, y: Any) -> np.ndarray:
 
 
 def _define_accurate(primitive: Primitive, function: Any) -> None:
-    """What the compiler is asked for in accuracy does not change the meaning."""
+    """Defines a function whose parameter `accuracy`, meant for the compiler, does not change the meaning."""
     reference_rule.add(primitive, lambda x, accuracy=None: function(widened(x)))
 
 

@@ -1,4 +1,4 @@
-"""What the indexing operations mean, in NumPy."""
+"""The meaning of the indexing operations, in NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the shape operations mean, in NumPy."""
+"""The meaning of the shape operations, in NumPy."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _concatenate(*operands: np.ndarray, dimension: int) -> np.ndarray:
 
 @reference_rule(ops.pad_p)
 def _pad(x: np.ndarray, padding_value: np.ndarray, *, padding_config: tuple[tuple[int, ...], ...]) -> ArrayLike:
-    kept = []  # what negative low and high leave of the dilated operand
+    kept = []  # the part of the dilated operand that a negative low and high leave
     spread = []
     wide = []
     for size, (low, high, interior) in zip(x.shape, padding_config):

@@ -1,4 +1,4 @@
-"""What slices mean, in NumPy."""
+"""The meaning of slices, in NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the sorting operations mean, in NumPy."""
+"""The meaning of the sorting operations, in NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stacking means, in NumPy."""
+"""The meaning of stacking, in NumPy."""
 
 from __future__ import annotations
 

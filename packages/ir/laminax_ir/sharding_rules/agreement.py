@@ -1,4 +1,4 @@
-"""What the rules of several families have in common: entries of specs, and how those of several operands go together."""
+"""The common parts of the rules of several families: entries of specs, and how those of several operands go together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def entries_of(aval: ShapedArray) -> Entries:
 
 
 def refuse(message: str) -> None:
-    """Raises ShardingTypeError, unless what is not clear shall be whole."""
+    """Raises ShardingTypeError, unless types are being resolved: then an axis that is not clear is whole."""
     if not is_resolving.value:
         raise ShardingTypeError(message)
 
@@ -30,7 +30,7 @@ def listed(avals: Sequence[ShapedArray]) -> str:
 
 
 def joined(avals: Sequence[ShapedArray], shape: Sequence[int], message: Callable[[], str]) -> Entries:
-    """The entries of operands that are taken element by element; operands of rank 0, and axes of another size, say nothing."""
+    """The entries of operands that are taken element by element; operands of rank 0, and axes of another size, do not count."""
     entries: list[Any] = [None] * len(shape)
     for aval in avals:
         if aval._split is None or aval.ndim != len(shape):

@@ -1,4 +1,4 @@
-"""Checks have no results; what they look at may be split in any way."""
+"""Checks have no results; their operands may be split in any way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Foreign functions get whole values, and give whole ones: nothing is known of what they do."""
+"""Foreign functions get whole values, and give whole ones, since nothing is known of them."""
 
 from __future__ import annotations
 

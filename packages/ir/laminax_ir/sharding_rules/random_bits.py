@@ -1,4 +1,4 @@
-"""Random bits: what each key makes is whole, an array of keys may be split."""
+"""Random bits: the bits of each key are whole, an array of keys may be split."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Sums over explicit mesh axes that have not been made: which operations may go on with their terms, and what their results are.
 
-Along an `unreduced` axis each device has a term of a sum that is the array. What is linear can be done to the terms; a product may be with
-an array that is whole there, which must be `reduced`, since its cotangent is such a sum again. `reduced` arrays are whole, and go through
-all operations that are done element by element. A rule gives the two sets of axes of the results; the modules of the families say which
+Along an `unreduced` axis each device has a term of a sum that is the array. Linear operations can be applied to the terms. The other factor
+of a product must be whole there and `reduced`, since its cotangent is such a sum, too. `reduced` arrays are whole, and go through all
+operations that are done element by element. A rule gives the two sets of axes of the results; the modules of the families say which
 operations have which.
 Source: JAX's documentation, "Autodiff and explicit sharding".
 """
@@ -84,7 +84,7 @@ def added(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict
 
 
 def multiplied(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
-    """Terms are multiplied with what is whole, and so reduced."""
+    """Terms are multiplied with factors that are whole, and so reduced."""
     x, y = avals
     left, right = _unreduced(x), _unreduced(y)
     reduced = _common_reduced(avals)
@@ -108,7 +108,7 @@ def divided(avals: Sequence[ShapedArray], given: TypeSharding | None, params: di
 
 
 def selected(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
-    """The cases are terms, or none is; which of them is whole."""
+    """All cases are terms, or none is; the selector is whole."""
     which, *cases = avals
     if _unreduced(which):
         raise NotImplementedError(f"unreduced rule for select_n is not implemented for `which`; got {listed(avals)}. "
@@ -131,7 +131,7 @@ def all_alike(name: str) -> Callable[..., Sums]:
 
 
 def kept(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
-    """What is done to an array can be done to the terms."""
+    """The operation on an array can be applied to the terms."""
     return (_unreduced(avals[0]), _reduced(avals[0])) if avals else _NONE
 
 

@@ -150,7 +150,7 @@ class SymbolicScope:
         if count < 0:
             count, value = -count, -value
         if type(value) is SymbolicDim and any(_rest(p, product) is not None for p, _ in value.terms):
-            return  # it would come up again
+            return  # the rule would apply to its own result again
         self.rules.append((product, count, value))
         self._bounds.clear()
 

@@ -133,7 +133,7 @@ class ShapeSpecification:
         return f"Using the following polymorphic shapes specifications: {listed}. "
 
     def place(self, axis: Axis) -> str:
-        """What messages call an axis: `x.shape[1]`."""
+        """The name of an axis in messages: `x.shape[1]`."""
         return f"{self.names[axis.argument]}.shape[{axis.axis}]"
 
 

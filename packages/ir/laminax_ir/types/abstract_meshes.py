@@ -122,7 +122,7 @@ class AbstractMesh(NamedGrid):
     def abstract_mesh(self) -> AbstractMesh:
         return self
 
-    _internal_device_list = None  # what jaxlib's NamedSharding reads
+    _internal_device_list = None  # an attribute that jaxlib's NamedSharding reads
 
     def update(self, axis_sizes: Sequence[int] | None = None, axis_names: Sequence[Hashable] | None = None,
                axis_types: Sequence[AxisType] | None = None) -> AbstractMesh:

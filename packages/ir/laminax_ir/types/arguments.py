@@ -136,7 +136,7 @@ def by_position(decorator: str, fun: Any, args: tuple, kwargs: dict[str, Any]) -
 
 
 def function_name(fun: Any) -> str:
-    """What messages call a function."""
+    """The name of a function in messages."""
     return getattr(fun, "__name__", None) or type(fun).__name__
 
 

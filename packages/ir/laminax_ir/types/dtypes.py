@@ -44,7 +44,7 @@ from laminax_ir.types.extended_dtypes import (
 )
 from laminax_ir.types.promotion import TypePromotionError, promote_pair, promote_types, result_type
 
-# What other modules find here, from the modules above.
+# Names from the modules above that other modules find here.
 __all__ = [
     "ExtendedDType",
     "KeyDType",

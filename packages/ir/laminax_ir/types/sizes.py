@@ -1,4 +1,4 @@
-"""What may be the size of an axis: an int, or an expression of a type that says so (`symbolic_dims`)."""
+"""The types of sizes of axes: int, and types of expressions that are registered here (`symbolic_dims`)."""
 
 from __future__ import annotations
 

@@ -53,12 +53,12 @@ class TypeSharding(NamedTuple):
 
 
 def type_sharding(sharding: Any, shape: Sequence[int], name: str = "ShapedArray") -> TypeSharding | None:
-    """What a sharding says in the type of arrays of a shape; None if it is over no explicit mesh axes.
+    """The sharding in the type of arrays of a shape; None if `sharding` is over no explicit mesh axes.
 
     Args:
       sharding: anything with `mesh` and `spec`.
       shape: of the array.
-      name: what asks, for messages.
+      name: the caller, for messages.
 
     Raises:
       ValueError: if the spec has more entries than the array axes, or an axis does not divide into its parts.
@@ -131,7 +131,7 @@ def sums_text(split: TypeSharding) -> str:
     return f"{{{', '.join(found)}}}" if found else ""
 
 
-# What `aval.sharding` gives. The runtime, whose shardings these are, replaces it.
+# Makes the sharding that `aval.sharding` returns; the runtime, which has the classes of shardings, sets it.
 sharding_of_type: list[Callable[[TypeSharding | None, int], Any]] = []
 
 
