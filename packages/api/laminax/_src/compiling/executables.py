@@ -147,8 +147,8 @@ def _constant(value: Any, aval: ShapedArray) -> runtime.ArrayImpl:
     value = _stored(value)
     if isinstance(value, np.ndarray):
         return runtime.put_exactly(value, stored_aval(aval))
-    placed = runtime.device_put(value)
-    return runtime.in_default_layout(_copy_of(value) if placed is value else placed)
+    placed = runtime.in_default_layout(runtime.device_put(value))
+    return _copy_of(value) if placed is value else placed
 
 
 _copies: dict[int, tuple[ref, ref]] = {}  # by the id of an array: the array, and its copy for programs that have it as a constant
