@@ -39,7 +39,7 @@ REGION_MIN_WORK = {"cpu": 10_000_000, "cuda": 2_000_000_000, "rocm": 2_000_000_0
 # to compile, or of memory where it is so much that compiling, which is estimated less well, takes no large part of the first step.
 MOST_MEMORY, MOST_TIME, MOST_COMPILING = 1.1, 1.05, 1.1
 WORTHWHILE, MUCH_MEMORY = 0.7, 1 << 30
-# What running a region costs besides what it does, in bytes that are moved in the same time: 60 us on the host.
+# The cost of a region besides its operations, in bytes that are moved in the same time: 60 us on the host.
 DISPATCH = {"cpu": 300_000, "cuda": 10_000_000, "rocm": 10_000_000, "tpu": 10_000_000}
 _CALLS = (jit_p, checkpoint_p)
 
@@ -162,12 +162,12 @@ def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (
 
 
 def _can_win(whole: Estimate) -> bool:
-    """Whether cutting may be worth it, by what the whole program needs at least if it is cut: each kernel once."""
+    """Whether cutting may be worth it, given the least that the cut program needs: each kernel once."""
     return whole.peak > MUCH_MEMORY or PER_KERNEL * whole.kernels < WORTHWHILE * whole.compiling
 
 
 def _what_is_lost(regions: Sequence[Region], whole: Estimate, cut: Estimate) -> str:
-    """Why a program is not to be cut so; empty if it wins."""
+    """Why a program is not to be cut in this way; empty if cutting wins."""
     if 2 * len({region.program for region in regions}) > len(regions):
         return "what stands between its blocks differs"
     if cut.peak > MOST_MEMORY * whole.peak:
@@ -182,14 +182,14 @@ def _what_is_lost(regions: Sequence[Region], whole: Estimate, cut: Estimate) -> 
 
 def _estimate_of_regions(regions: Sequence[Region], kept: Container[int], sizes: Sequence[int], estimates: Estimates,
                          dispatch: float) -> Estimate:
-    """What the regions cost together: the most memory while one of them runs, and the sum of the times.
+    """The cost of the regions together: the most memory while one of them runs, and the sum of the times.
 
     Args:
       regions: the regions.
       kept: the constants and arguments that are not overwritten.
-      sizes: of constants and arguments, in bytes.
-      estimates: those of the programs.
-      dispatch: what running one costs besides, in the unit of the estimates.
+      sizes: the sizes of constants and arguments, in bytes.
+      estimates: the estimates of the programs.
+      dispatch: the cost of running one region besides, in the unit of the estimates.
     """
     size = dict(enumerate(sizes))
     live = most = time = 0.0

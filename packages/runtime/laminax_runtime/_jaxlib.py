@@ -84,7 +84,7 @@ guard_state_of_thread = _jax.guard_lib.thread_local_state
 set_thread_guard = _jax.guard_lib.update_thread_guard_global_state
 import_dlpack = _jax.dlpack_managed_tensor_to_buffer
 
-UNSET = _jax.config.unset  # what Config.set_local takes to end a thread's override
+UNSET = _jax.config.unset  # given to Config.set_local to end a thread's override
 
 # The states that jaxlib reads by itself. It takes them once, and reads them at the first call.
 enable_x64_state = Config("enable_x64", False, include_in_jit_key=True, include_in_trace_context=True)
@@ -109,7 +109,7 @@ gc.callbacks.append(_let_go_of_host_memory)
 
 
 def result_handler(aval: Any, sharding: Any, is_committed: bool) -> Any:
-    """What turns the buffers of one output into an array of this aval, sharding and commitment."""
+    """The function that turns the buffers of one output into an array of this aval, sharding and commitment."""
     if _has_skip_checks:
         return _jax.array_result_handler(aval, sharding, is_committed, _skip_checks=True)
     return _jax.array_result_handler(aval, sharding, is_committed)
@@ -190,7 +190,7 @@ def serialize_portable(text: str) -> bytes:
     version = stablehlo.get_version_from_compatibility_requirement(window)
     try:
         return _jax.mlir.serialize_portable_artifact(text, version)
-    except XlaRuntimeError:  # it uses what came since
+    except XlaRuntimeError:  # the text uses newer features than that
         return _jax.mlir.serialize_portable_artifact(text, stablehlo.get_current_version())
 
 
@@ -207,7 +207,7 @@ def deserialize_portable(artifact: bytes) -> str:
 
 
 def refined_text(text: str) -> str:
-    """A module with dynamic shapes whose `main` takes sizes that are numbers, with numbers for all that follow.
+    """A module with dynamic shapes whose `main` takes sizes that are numbers, with numbers in place of all other sizes.
 
     Raises:
         XlaRuntimeError: a size does not follow, or an assertion about sizes fails.
@@ -252,7 +252,7 @@ _check_spec: Callable[[Any, Any], None] = _accept_any_spec
 
 
 def set_spec_check(check: Callable[[Any, Any], None]) -> None:
-    """Sets what runs, as `check(mesh, spec)`, on the construction of every NamedSharding."""
+    """Sets the function that is called, as `check(mesh, spec)`, on the construction of every NamedSharding."""
     global _check_spec
     _check_spec = check
 

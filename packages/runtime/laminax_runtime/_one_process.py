@@ -1,8 +1,8 @@
-"""What must hold in the process before jaxlib is loaded: jax is not there, and XLA does not chat.
+"""Preparing the process before jaxlib is loaded: jax must not be there, and XLA must not chat.
 
-Both put their methods on the same C++ classes of jaxlib (arrays, shardings, jitted functions), so whichever came second
-would change the arrays of the first. The second import is therefore an ImportError, whichever it is. XLA reads its log
-level when it is loaded, and at its own default reports on stderr every client that it makes.
+jax and laminax put their methods on the same C++ classes of jaxlib (arrays, shardings, jitted functions), so whichever came second would
+change the arrays of the first. The second import is therefore an ImportError, whichever it is. XLA reads its log level when it is loaded,
+and at its own default reports on stderr every client that it makes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def prepare() -> None:
 class _RefuseJax:
     """Refuses the import of jax, and lets everybody look whether it is installed.
 
-    jaxlib's C++ tries to import it now and then, and does without where it cannot. Therefore the answer is quick, also
+    jaxlib's C++ tries to import jax now and then, and goes on without it. Therefore the refusal is quick, also
     where jax is not installed: a search of the import path would cost it a tenth of a millisecond each time.
     """
 

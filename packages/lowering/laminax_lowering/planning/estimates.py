@@ -1,4 +1,4 @@
-"""What a program will cost, before it is compiled: the memory that it needs at once, the bytes that it moves, what the compiler has to do.
+"""The cost of a program, estimated before it is compiled: the memory that it needs at once, the bytes that it moves, the compiler's work.
 
 A compiler writes to memory the values that it cannot fuse: those that operations which are not cheap make or read, and those that are read
 twice and cost too much to be made twice. All other values are made where they are read. For a program in this form, the values that live at
@@ -30,7 +30,7 @@ PER_PROGRAM, PER_KERNEL, PER_REPETITION, PER_REPEATED_REDUCTION = 30.0, 8.0, 0.3
 
 @dataclass(frozen=True)
 class Estimate:
-    """What running a program once costs.
+    """The cost of running a program once, and of compiling it.
 
     peak: the most bytes at once, with its results and without its operands.
     time: of one run, in bytes that are moved in the same time.
@@ -70,7 +70,7 @@ class Estimates:
         sources: dict[Var, tuple[Var, ...]] = {}
         last_use: dict[Var, int] = {}
         made: list[list[Var]] = []
-        kernels: set[tuple] = set()  # which are alike, as far as what they read and make tells
+        kernels: set[tuple] = set()  # of which those are alike that read and make the same
         time = overhead = 0.0
         for i, eqn in enumerate(jaxpr.eqns):
             read = _sources(eqn, sources)

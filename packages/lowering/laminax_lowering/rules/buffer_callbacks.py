@@ -1,4 +1,4 @@
-"""Callbacks on buffers: custom calls that jaxlib answers by calling Python with the buffers that XLA gives it."""
+"""Callbacks on buffers: custom calls for which jaxlib calls Python with the buffers that XLA gives it."""
 
 from __future__ import annotations
 

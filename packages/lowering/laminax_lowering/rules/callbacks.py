@@ -1,8 +1,8 @@
-"""Callbacks: custom calls that XLA answers by calling Python.
+"""Callbacks: custom calls for which XLA calls Python.
 
-jaxlib's handler finds the function by its index in the list that is given to the compiler beside the text, and hands it NumPy
-arrays that it takes back afterwards. Of a program that the compiler splits over several devices the first one calls, with whole values. An
-ordered callback takes a token and returns one; see `context.current_token`.
+jaxlib's handler finds the function by its index in the list that is given to the compiler beside the text, and lends it NumPy arrays for
+the call. In a program that the compiler splits over several devices, the first device makes the call, with whole values. An ordered
+callback takes a token and returns one; see `context.current_token`.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _debug_callback(ctx: FunctionWriter, *operands: Value, callback: FlatCallbac
 
 
 def _from_one_device(mesh: Any, axes: tuple, avals: Sequence[ShapedArray], params: dict[str, Any]) -> ClosedJaxpr:
-    """The call where the compiler splits values over some axes of the mesh: with whole values, of the first of the devices along these."""
+    """The call where the compiler splits values over some mesh axes: the first device along these makes it, with whole values."""
     def call(*args: Any) -> tuple[()]:
         op.debug_callback_p.bind(*args, **params)
         return ()

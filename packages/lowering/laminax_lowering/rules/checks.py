@@ -1,4 +1,4 @@
-"""StableHLO of checks: there is none. What compiled programs check is made a value of by `checkify` before."""
+"""Checks have no StableHLO: `checkify` makes values of the checks of compiled programs before they are lowered."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ def emit_composite(ctx: FunctionWriter, name: str, decomposition: ClosedJaxpr, o
     """Writes a composite of the current equation's results.
 
     Args:
-      name: what compilers know it by.
-      decomposition: what it means, without constants.
+      name: the name by which compilers know it.
+      decomposition: the program that it stands for, without constants.
       operands: the decomposition's.
       attributes: names and values, in the form of `laminax_ir.ops.composite.attribute`; dtypes too.
       version: of the operation.

@@ -1,7 +1,7 @@
 """StableHLO of the contractions.
 
-Operands of different dtypes are converted first, because the compilers take few mixtures but those of float8; what StableHLO's
-`dot_general` is given is one operand dtype, and a result dtype of the same kind to accumulate in.
+Operands of different dtypes are converted first, because the compilers take few mixtures but those of float8; StableHLO's `dot_general`
+gets operands of one dtype, and a result dtype of the same kind to accumulate in.
 Source: StableHLO specification, `dot_general`.
 """
 
@@ -65,7 +65,7 @@ def emit_dot_general(ctx: FunctionWriter, lhs: Value, rhs: Value, out: ShapedArr
     return converted_product(ctx, product, out)
 
 
-# What XLA's CPU backend computes as asked for; the compilers of other platforms refuse what they do not support.
+# The algorithms that XLA's CPU backend computes as asked for; the compilers of other platforms refuse those that they do not support.
 _CPU_ALGORITHMS = (DotAlgorithmPreset.F16_F16_F16, DotAlgorithmPreset.F32_F32_F32, DotAlgorithmPreset.F64_F64_F64,
                    DotAlgorithmPreset.BF16_BF16_F32, DotAlgorithmPreset.BF16_BF16_F32_X3, DotAlgorithmPreset.BF16_BF16_F32_X6)
 

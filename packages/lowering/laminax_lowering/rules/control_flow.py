@@ -1,8 +1,8 @@
 """StableHLO of control flow: branches are a case, loops a while.
 
 Regions read values of the function around them, so constants and scanned arrays are not carried along. A scan carries
-an i32 counter, the carry, and the stacked results, into which each step writes its slice; with `unroll`, one iteration
-runs several steps, and what does not fill an iteration runs after the loop.
+an i32 counter, the carry, and the stacked results, into which each step writes its slice; with `unroll`, one iteration runs several steps,
+and the steps that do not fill an iteration run after the loop.
 """
 
 from __future__ import annotations

@@ -74,10 +74,10 @@ def ffi_lowering(call_target_name: str, *, operand_layouts: Sequence[Sequence[in
                  result_layouts: Sequence[Sequence[int]] | None = None, backend_config: Mapping[str, Any] | str | None = None,
                  has_side_effect: bool = False, operand_output_aliases: Mapping[int, int] | None = None,
                  api_version: int = TYPED_API) -> Callable:
-    """A lowering rule for an operation of one's own that is a native function.
+    """A lowering rule for a user's operation that is a native function.
 
     Args:
-      call_target_name: what the function is registered under.
+      call_target_name: the name that the function is registered under.
       operand_layouts, result_layouts: for each array the order of its axes in memory, the fastest first, as XLA has it; by
         default the last axis is the fastest.
       backend_config: attributes by name, beside the operation's parameters; for an older convention, a text.

@@ -1,4 +1,4 @@
-"""Linear algebra: what is the same on several platforms, and what is not supported.
+"""Linear algebra: rules that are the same on several platforms, and errors for operations that are not supported.
 
 The factorizations are kernels of each platform's own: LAPACK's (`linalg_cpu`), those of the GPU libraries (`linalg_gpu`), and
 those of the TPU compiler (`linalg_tpu`).
@@ -72,7 +72,7 @@ def _lower_qr(ctx: FunctionWriter, x: Value, *, pivoting: bool, full_matrices: b
 
 
 def _exchanged_factors(ctx: FunctionWriter, x: Value, use_magma: bool | None) -> list[Value]:
-    """What LAPACK's geqp3 returns: the factors as `geqrf` has them, and the order of the columns, from 0."""
+    """The results of LAPACK's geqp3: the factors as `geqrf` has them, and the order of the columns, from 0."""
     *batch, m, n = x.shape
     order = ctx.avals_out[2]
     if 0 in x.shape:

@@ -1,4 +1,4 @@
-"""What the platforms' kernels for linear algebra share: arrays without elements, permutations, programs written in place."""
+"""Common parts of the platforms' kernels for linear algebra: arrays without elements, permutations, programs written in place."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def check_choice(ctx: FunctionWriter, name: str, chosen: enum.Enum | None, *acce
 
     Args:
       name: the operation, for the message.
-      chosen: what the user asked for, None for the platform's own way.
-      *accepted: what the platform has.
+      chosen: the way that the user asked for, None for the platform's own way.
+      *accepted: the ways that the platform has.
 
     Raises:
       NotImplementedError: if it is none of these.

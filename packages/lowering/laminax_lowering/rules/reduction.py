@@ -22,7 +22,7 @@ from laminax_lowering.writing.types import i64_array, type_text
 
 _FLAG = np.dtype(bool)
 
-# What the named monoids do with two scalars; maximum and minimum of complex numbers are treated below.
+# The operation of each named monoid on two scalars; maximum and minimum of complex numbers are treated below.
 _operations = {"sum": "stablehlo.add", "prod": "stablehlo.multiply", "max": "stablehlo.maximum", "min": "stablehlo.minimum",
                "and": "stablehlo.and", "or": "stablehlo.or", "xor": "stablehlo.xor"}
 

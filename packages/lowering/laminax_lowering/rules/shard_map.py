@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @lowering_rule(shard_map_p)
 def _lower_shard_map(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, mesh: AbstractMesh, in_specs: tuple[PartitionSpec, ...],
                      out_specs: tuple, manual_axes: tuple, check_vma: bool, unchecked_axes: tuple = ()) -> list[Value]:
-    """An abstract mesh stands for that of the program around this one."""
+    """Writes a manual computation; an abstract mesh stands for the mesh of the program around this one."""
     module = ctx.module
     mesh = mesh if module.manual_mesh is None else module.manual_mesh
     if jaxpr.effects and all(size == 1 for size in mesh.shape.values()):
@@ -90,7 +90,7 @@ def _positions(ctx: FunctionWriter, mesh: AbstractMesh, manual_axes: tuple) -> t
 
 @contextmanager
 def _inside(module: ModuleContext, mesh: AbstractMesh, manual_axes: tuple) -> Iterator[None]:
-    """While it lasts, named axes are those of the mesh. Functions called there are written for there."""
+    """Context manager: inside, named axes are those of the mesh, and functions that are called are written for this place."""
     outer = module.manual_mesh, module.manual_axes, module.axis_env, module.private_functions, module.axis_positions
     module.manual_mesh, module.manual_axes = mesh, module.manual_axes | set(manual_axes)
     module.axis_env, module.private_functions, module.axis_positions = dict(mesh.shape), {}, {}

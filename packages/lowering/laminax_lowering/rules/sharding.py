@@ -28,7 +28,7 @@ def _lower_reshard(ctx: FunctionWriter, x: Value, *, dst: Any) -> Value:
         # XLA does not go from the terms of one sum to those of another at once
         made = source.update(source.spec.update(unreduced=frozenset()))
         x = constrain(ctx, x, x.aval.update(sharding=made))
-    return Value(x.name, ctx.avals_out[0])  # what constrains it is its type
+    return Value(x.name, ctx.avals_out[0])  # its type constrains it
 
 
 @lowering_rule(op.sharding_constraint_p)

@@ -1,4 +1,4 @@
-"""StableHLO of stacking: concatenation of slices of size 1."""
+"""StableHLO of stacking: a concatenation of slices of size 1."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class FunctionWriter:
         self.loc = ""
         self.scope = ""  # names of the calls around what is being written, `jit(f)/while/body`
         self.is_top_level = False
-        self.token: Value | None = None  # what ordered effects are threaded through; see `rules.callbacks`
+        self.token: Value | None = None  # orders the ordered effects; see `rules.callbacks`
         self._count = 0
         self._constant_count = -1
         self._constants = Constants()
@@ -323,7 +323,7 @@ class FunctionWriter:
                      attributes: str = "") -> list[Value]:
         """Calls the private function for a program without constants."""
         leading = self.leading_arguments()
-        if leading is None or self.module.axis_positions:  # which a function does not see
+        if leading is None or self.module.axis_positions:  # a function does not see these positions
             return self.run(closed, operands)
         return self.call(self.private_function(closed, name), [*leading, *operands], results, attributes)
 

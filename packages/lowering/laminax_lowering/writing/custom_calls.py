@@ -74,7 +74,7 @@ def _batch_rule(operands: Sequence[ShapedArray], results: Sequence[ShapedArray],
         return _FACTORS[number] if number < len(_FACTORS) else f"z_{number - len(_FACTORS) + 1}"
 
     def axes(aval: ShapedArray) -> str:
-        if aval.ndim < batch_rank:  # what is not computed
+        if aval.ndim < batch_rank:  # an array that is not computed
             return "[]"
         own = range(len(sizes), len(sizes) + aval.ndim - batch_rank)
         sizes.extend(aval.shape[batch_rank:])

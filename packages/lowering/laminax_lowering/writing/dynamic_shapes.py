@@ -290,7 +290,7 @@ def _sizes(aval: ShapedArray) -> tuple[DimSize, ...]:
 
 
 def _numbers(attribute: str) -> Sequence[DimSize]:
-    """What an attribute `array<i64: 0, 2>` lists."""
+    """The numbers in an attribute `array<i64: 0, 2>`."""
     if isinstance(attribute, SymbolicArray):
         return attribute.values
     listed = attribute.removeprefix("array<i64").removeprefix(":").removesuffix(">").strip()

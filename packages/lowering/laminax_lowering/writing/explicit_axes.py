@@ -14,7 +14,7 @@ from laminax_lowering.writing.types import type_text
 if TYPE_CHECKING:  # the writer's module imports this one
     from laminax_lowering.writing.context import FunctionWriter
 
-_OF_PROGRAMS = frozenset(("calls", "custom_calls", "composite", "linear_call", "linear_solve"))  # what they return is constrained inside
+_OF_PROGRAMS = frozenset(("calls", "custom_calls", "composite", "linear_call", "linear_solve"))  # their results are constrained inside
 
 
 def constrained(primitive: Primitive, rule: Callable) -> Callable:

@@ -312,7 +312,7 @@ class _Methods(_Base):
     def __dlpack_device__(self) -> tuple[int, int]:
         return dlpack_exports.dlpack_device(self)
 
-    # what jaxlib 0.10.2 calls when an array is made from parts that it has not checked
+    # jaxlib 0.10.2 calls this when an array is made from parts that it has not checked
 
     def _check_and_rearrange(self, parts: Sequence[Any], sharding: Any, aval: ShapedArray) -> list[Any]:
         by_device = {_device_of(part): part for part in parts}

@@ -16,7 +16,7 @@ from laminax_runtime.arrays import arrays, shardings, transfer
 from laminax_runtime.arrays.dlpack_exports import CPU, CUDA, CUDA_HOST, ROCM
 from laminax_runtime.backends import placement
 
-# What DLPack has types for beside NumPy's own.
+# The dtypes beside NumPy's own that DLPack has types for.
 _OTHER_DTYPES = frozenset(("bfloat16",))
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> arrays.ArrayImpl:

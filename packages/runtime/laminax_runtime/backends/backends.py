@@ -21,7 +21,7 @@ from laminax_runtime.base.errors import PlatformError
 
 Client = _jaxlib.Client
 
-# What users may call a platform, and the names under which XLA knows it.
+# Users' names for platforms, and the names under which XLA knows these platforms.
 _ALIASES = {"gpu": ("cuda", "rocm")}
 _KNOWN = ("cpu", "gpu", "cuda", "rocm", "tpu")
 
@@ -62,9 +62,9 @@ def client(platform: str | None = None) -> Client:
 
 
 def when_started(hook: Callable[[Client], None]) -> None:
-    """Registers what is done with each client before anybody gets it; at once with those that have started.
+    """Registers a function that is called with each client before it is used; at once with the clients that have started.
 
-    The layer of arrays makes the first array so (see `transfer`); devices alone need none.
+    The layer of arrays makes the first array in this way (see `transfer`); devices alone need none.
     """
     with _lock:
         for started in _clients.values():
@@ -97,7 +97,7 @@ def _start(platform: str | None) -> Client:
 
 
 def _start_default() -> str:
-    """Starts what `platform_name` names or `platforms` lists, or the best there is, and settles which one is the default."""
+    """Starts the platform that `platform_name` names or one that `platforms` lists, or the best there is; it becomes the default."""
     global _default
     if _default is not None:
         return _default

@@ -13,7 +13,7 @@ from typing import Any
 from laminax_runtime import _jaxlib
 from laminax_runtime.base.errors import PlatformError
 
-# What Python functions are given that are called on the buffers of a program.
+# The arguments of Python functions that are called on the buffers of a program.
 Buffer = _jaxlib.FfiBuffer
 ExecutionContext = _jaxlib.FfiExecutionContext
 ExecutionStage = _jaxlib.FfiExecutionStage
@@ -21,7 +21,7 @@ ExecutionStage = _jaxlib.FfiExecutionStage
 _XLA_PLATFORMS = {"cpu": "Host", "gpu": "CUDA", "cuda": "CUDA", "rocm": "ROCM"}  # as XLA's registry spells them
 _GPUS = ("CUDA", "ROCM")
 
-# What the names of kernels begin with that come with jaxlib and its plugins.
+# The beginnings of the names of kernels that come with jaxlib and its plugins.
 LAPACK = "lapack_"
 GPU_KERNELS = ("cusolver_", "cusparse_", "cublas_", "cuhybrid_", "cu_", "hipsolver_", "hipsparse_", "hipblas_", "hiphybrid_", "hip_")
 
@@ -29,7 +29,7 @@ _lock = threading.RLock()
 _has_lapack = False
 _has_hybrid = False
 _has_kernels: set[str] = set()
-_plugins: dict[str, Any] = {}  # by XLA's name for the platform: what the plugin was loaded as
+_plugins: dict[str, Any] = {}  # by XLA's name for the platform: the plugin as it was loaded
 _waiting: dict[str, list[tuple]] = {}
 
 
@@ -73,7 +73,7 @@ def _how_to_install(platform: str) -> str:
 
 
 def connect_plugin(platform: str, c_api: Any) -> None:
-    """Registers with a plugin that has been loaded what waits for it, and its own functions that call Python.
+    """Registers with a plugin that has been loaded the functions that wait for it, and the plugin's own functions that call Python.
 
     Args:
         platform: 'cuda' or 'rocm'; others have no native functions.
@@ -152,7 +152,7 @@ def include_dir() -> str:
 def ensure_lapack() -> None:
     """Registers jaxlib's LAPACK kernels for the CPU, once.
 
-    It imports scipy's linear algebra, whose LAPACK they call.
+    This imports scipy's linear algebra, whose LAPACK the kernels call.
     """
     global _has_lapack
     with _lock:

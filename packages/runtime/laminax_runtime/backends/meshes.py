@@ -134,7 +134,7 @@ class Mesh(Restoring, NamedGrid):
 
     @functools.cached_property
     def _internal_device_list(self) -> _jaxlib.DeviceList:
-        """What jaxlib's NamedSharding reads."""
+        """The list of devices that jaxlib's NamedSharding reads."""
         return _jaxlib.DeviceList(self._flat_devices_tuple)
 
     @functools.cached_property
@@ -222,7 +222,7 @@ def _axis_sizes(axis_shapes: Any) -> tuple[int, ...]:
 
 
 class _Entered(threading.local):
-    """What each `with mesh:` of this thread has found, the innermost last."""
+    """The mesh before each `with mesh:` of this thread, the innermost last."""
 
     def __init__(self) -> None:
         self.before: list[Any] = []

@@ -1,4 +1,4 @@
-"""Devices: what there is to compute on, and which device is meant when none is named."""
+"""Devices: those that there are, and the one that is meant when none is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PJRT plugins: where the shared libraries for GPUs and TPUs are, and what their clients need to be told.
+"""PJRT plugins: where the shared libraries for GPUs and TPUs are, and the options that their clients need.
 
 The plugin packages' own Python entry points need jax, so nothing of them is imported: their folders are found with
 `importlib.util.find_spec`, and jaxlib loads the library by its path.
@@ -18,7 +18,7 @@ from typing import Any
 class Plugin:
     """A PJRT plugin found on this machine.
 
-    `name` is what XLA registers it under, `platform` what users call it.
+    `name` is XLA's name for it, `platform` the users' name.
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""Options and what mirrors them where jaxlib looks, errors, logs."""
+"""Options and their mirrors in jaxlib's configuration, errors, logs."""

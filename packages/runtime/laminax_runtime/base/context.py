@@ -1,8 +1,8 @@
 """The ambient values that select a compiled program, mirrored where jaxlib's C++ dispatch looks.
 
 A jitted function's C++ cache adds to its key the values of all `Config` states marked `include_in_jit_key`, which every
-call copies, hashes and compares: 10 ns for each state. So all of `laminax_ir.options.ambient` that changes a program, or how it is
-run, is together in two states, one for the global values and one for a thread's overrides, kept up to date by
+call copies, hashes and compares: 10 ns for each state. So all ambient values that change a program, or how it is run, are together in two
+states, one for the global values and one for a thread's overrides, kept up to date by
 subscription: an entry is never used under settings it was not made for. One more state says whether this thread is tracing.
 """
 
@@ -44,7 +44,7 @@ class _Settings:
 
 _globals: dict[str, Any] = {}
 _overrides = _Overrides()
-_settings: Interned[_Settings] = Interned(_Settings)  # they live as long as an entry of a function, or a state, has them
+_settings: Interned[_Settings] = Interned(_Settings)  # these objects live as long as an entry of a function, or a state, has them
 _lock = threading.Lock()
 _global_settings = _jaxlib.Config("global_settings", None, include_in_jit_key=True)
 _thread_settings = _jaxlib.Config("thread_settings", None, include_in_jit_key=True)

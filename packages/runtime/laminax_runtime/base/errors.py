@@ -19,7 +19,7 @@ class UnsupportedValueError(TypeError):
 
 
 def __getattr__(name: str) -> type:
-    if name in ("XlaRuntimeError", "JaxRuntimeError"):  # what XLA raises; jaxlib is loaded only for who asks
+    if name in ("XlaRuntimeError", "JaxRuntimeError"):  # XLA's errors: jaxlib is loaded when one is asked for
         from laminax_runtime import _jaxlib
 
         return _jaxlib.XlaRuntimeError

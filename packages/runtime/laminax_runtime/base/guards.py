@@ -1,7 +1,7 @@
-"""Guards: what jaxlib refuses or logs, by the options of `options`, which are mirrored here.
+"""Guards: transfers that jaxlib refuses or logs, by the options in `options`, which are mirrored here.
 
-jaxlib checks each transfer against the level of its direction, the thread's if it has one, else the process's. Whether
-a transfer is explicit, jaxlib has to be told. Source of the levels: JAX's guide "Transfer guard".
+jaxlib checks each transfer against the level of its direction, the thread's if it has one, else the process's. jaxlib has to be told
+whether a transfer is explicit. Source of the levels: JAX's guide "Transfer guard".
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def explicit_transfer(what: Literal["device_put", "device_get"]) -> Callable[[Ca
 
 
 class unguarded_transfers(Restoring):
-    """Context manager: inside, this thread may bring values to devices, and copy them there: a program's constants, which no user's
-    operation transfers."""
+    """Context manager: inside, this thread may bring a program's constants to devices, and copy them there: no user's operation asks for
+    it."""
 
     __slots__ = ()
 

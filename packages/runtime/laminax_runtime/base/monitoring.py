@@ -1,4 +1,4 @@
-"""Events of the compiler's work, for programs that collect metrics: who wants to hear of them registers a listener.
+"""Events of the compiler's work, for programs that collect metrics and register listeners.
 
 The names of events are JAX's, so that listeners written for it work: `/jax/core/compile/jaxpr_trace_duration`,
 `/jax/core/compile/jaxpr_to_mlir_module_duration`, `/jax/core/compile/backend_compile_duration` (each with `fun_name`), and

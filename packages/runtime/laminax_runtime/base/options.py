@@ -13,7 +13,7 @@ from laminax_ir.options import config_options
 from laminax_ir.options.ambient import Ambient, Scope, subscribe
 from laminax_ir.options.restoring import Together
 
-# What makes platforms sets this when the CPU has started: its number of devices can no longer be chosen.
+# Set by `backends` when the CPU platform has started: its number of devices can no longer be chosen.
 has_cpu_started = False
 
 
@@ -167,7 +167,7 @@ raise_persistent_cache_errors = config_options.define(
     "Raise when the compilation cache cannot be used, instead of warning and compiling.",
 )
 
-# --- what the compiler is told ---
+# --- options for the compiler ---
 
 _EFFORTS = config_options.one_of("UNKNOWN", "O0", "O1", "O2", "O3")
 optimization_level = config_options.define(

@@ -31,7 +31,7 @@ from laminax_runtime.compiling.disk_cache import DamagedEntryError, DiskCache, b
 
 @dataclass(frozen=True)
 class CacheKey:
-    """What a compiled program depends on, each part readable or a digest.
+    """The key of a compiled program: all that it depends on, each part readable or a digest.
 
     module: digest of the module's text.
     options: digest of the compile options; among them are the devices' ids, and what XLA_FLAGS says.
@@ -52,7 +52,7 @@ class CacheKey:
 
 @dataclass
 class Statistics:
-    """What the cache has done in this process. `misses` counts programs looked for in vain, `stores` those kept."""
+    """The counts of the cache in this process: `misses` counts programs looked for in vain, `stores` those kept."""
 
     hits: int = 0
     misses: int = 0
@@ -111,7 +111,7 @@ def _options_text(compile_options: _jaxlib.CompileOptions) -> bytes:
 
 @functools.cache
 def _host() -> str:
-    """What XLA specialises CPU code for: the processor's model and instruction sets, and the cores to share loops among."""
+    """The host that XLA specialises CPU code for: the processor's model and instruction sets, and the cores to share loops among."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     try:
         with open("/proc/cpuinfo") as file:  # one paragraph per core
@@ -207,7 +207,7 @@ def _cache_in(folder: str | None, max_bytes: int | None, secret_file: str | None
 
 
 def _user_cache_folder() -> Path:
-    """What platformdirs says; on Linux without importing it, which takes longer than a small program to compile."""
+    """The folder that platformdirs names; on Linux without its import, which takes longer than a small program to compile."""
     if sys.platform == "linux":
         folder = Path(os.environ.get("XDG_CACHE_HOME", ""))
         return folder if folder.is_absolute() else Path.home() / ".cache"

@@ -95,7 +95,7 @@ def make_eager_function(name: str, cache_miss: Callable[..., MissResult]) -> Pji
         cache_miss: as for `make_jit_function`.
     """
 
-    def run_with_jit(*args: Any, **kwargs: Any) -> Any:  # what C++ calls, instead of looking for an entry, while `disable_jit` holds
+    def run_with_jit(*args: Any, **kwargs: Any) -> Any:  # C++ calls this, instead of looking for an entry, while `disable_jit` holds
         saved = _jaxlib.disable_jit_state.swap_local(False)
         try:
             return function(*args, **kwargs)

@@ -141,7 +141,7 @@ class StepTraceAnnotation(TraceAnnotation):
     """
 
     def __init__(self, name: str, **kwargs: Any) -> None:
-        super().__init__(name, _r=1, **kwargs)  # what marks the root of a step
+        super().__init__(name, _r=1, **kwargs)  # this marks the root of a step
 
 
 def annotate_function(func: Callable, name: str | None = None, **decorator_kwargs: Any) -> Callable:
@@ -209,7 +209,7 @@ def register_subprocess(pid: int, port: int) -> Callable[[], None]:
 
 
 def device_memory_profile(backend: str | None = None) -> bytes:
-    """What holds the devices' memory now: a gzipped profile for `pprof`, by the place that made each array.
+    """The arrays that hold the devices' memory now: a gzipped profile for `pprof`, by the place that made each array.
 
     Args:
         backend: the platform; None is the default one.
