@@ -1,1 +1,1 @@
-"""Programs for later and for elsewhere."""
+"""Export: functions as serialized programs, for other processes and machines."""

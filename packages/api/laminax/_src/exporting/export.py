@@ -41,8 +41,8 @@ PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
 # How a module takes its arguments. The numbers are laminax's own.
 #   1  one module per platform (no longer read)
-#   2  one module for all; with several platforms, the number of the one that runs it comes first, i32[]
-#   3  the module takes the arguments that it reads only; see module_kept_var_idx
+#   2  one module for all platforms; with several, its first argument is the number of the platform that runs it, i32[]
+#   3  the module takes only the arguments that it reads; see module_kept_var_idx
 minimum_supported_calling_convention_version = 2
 maximum_supported_calling_convention_version = 3
 
@@ -60,11 +60,11 @@ class DisabledSafetyCheck:
 
     @classmethod
     def custom_call(cls, target_name: str) -> DisabledSafetyCheck:
-        """Lets it call a native function of which nobody promises that it stays the same."""
+        """Lets the function call a native function that may change between versions."""
         return cls(f"custom_call:{target_name}")
 
     def is_custom_call(self) -> str | None:
-        """The native function's name, if it is that check."""
+        """The name of the native function, if this check is a `custom_call`."""
         return self._text.partition(":")[2] or None
 
     def __eq__(self, other: Any) -> Any:
@@ -78,19 +78,19 @@ class DisabledSafetyCheck:
 
 
 class Exported:
-    """A function as StableHLO, with what it takes and returns.
+    """A function as StableHLO, with the types of its arguments and results.
 
     Attributes:
       fun_name: the function's name.
       in_tree, out_tree: the structure of the arguments, as (args, kwargs), and of the result.
       in_avals, out_avals: shapes and dtypes of their leaves.
-      platforms: what it was exported for.
+      platforms: the platforms that it was exported for.
       mlir_module_serialized: the module, as a StableHLO portable artifact.
       module_kept_var_idx: the numbers of the arguments that the module takes: those that the function reads.
       disabled_safety_checks: the checks left out.
-      calling_convention_version: how the module takes its arguments: with several platforms, the number of the one that runs
-        it comes first, i32[].
-      nr_devices: over how many devices it is split.
+      calling_convention_version: how the module takes its arguments: with several platforms, its first argument is the number of
+        the platform that runs it, i32[].
+      nr_devices: the number of devices that it runs on.
       ordered_effects, unordered_effects: none; functions with effects cannot be exported.
     """
 
@@ -122,23 +122,23 @@ class Exported:
 
     @property
     def in_shardings_hlo(self) -> tuple[Any, ...]:
-        """How each leaf of the arguments is split over devices, as XLA says it; None where nothing was said."""
+        """XLA's sharding of each leaf of the arguments; None where no sharding was given."""
         return hlo_shardings(self._layout.in_shardings, self.in_avals)
 
     @property
     def out_shardings_hlo(self) -> tuple[Any, ...]:
-        """How the results are split, likewise."""
+        """XLA's sharding of each leaf of the results, likewise."""
         return hlo_shardings(self._layout.out_shardings, self.out_avals)
 
     def in_shardings_jax(self, mesh: runtime.Mesh | AbstractMesh) -> tuple[runtime.Sharding | None, ...]:
-        """How each leaf of the arguments is split over the devices of a mesh; None where nothing was said.
+        """The sharding of each leaf of the arguments over the devices of a mesh; None where no sharding was given.
 
         Args:
-          mesh: of `nr_devices` devices, which need not be those that the function was exported on, nor its axes the same.
+          mesh: a mesh of `nr_devices` devices. Its devices and its axes need not be those that the function was exported on.
 
         Raises:
-          TypeError: if it is no mesh.
-          ValueError: if it has another number of devices.
+          TypeError: if mesh is no mesh.
+          ValueError: if the mesh has another number of devices.
 
         Example:
           >>> exported.call(device_put(x, exported.in_shardings_jax(mesh)[0]))
@@ -146,7 +146,7 @@ class Exported:
         return shardings_on(mesh, self.nr_devices, self._layout.in_shardings, self.in_avals, "in_shardings_jax")
 
     def out_shardings_jax(self, mesh: runtime.Mesh | AbstractMesh) -> tuple[runtime.Sharding | None, ...]:
-        """How the results are split over the devices of a mesh, likewise."""
+        """The sharding of each leaf of the results over the devices of a mesh, likewise."""
         return shardings_on(mesh, self.nr_devices, self._layout.out_shardings, self.out_avals, "out_shardings_jax")
 
     @property
@@ -161,13 +161,13 @@ class Exported:
     # Calling
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """Calls the function, on values or inside programs that are traced; reverse-mode derivatives use `vjp()`.
+        """Calls the function, on values or while another function is traced; reverse-mode derivatives use `vjp()`.
 
         Args:
           *args, **kwargs: as when it was exported, without the static ones.
 
         Raises:
-          ValueError: if their structure, shapes or dtypes are others, or the platform or the number of devices is.
+          ValueError: if the structure, shapes or dtypes of the arguments, the platform or the number of devices differ from the export.
         """
         leaves, in_tree = tree_flatten((args, kwargs))
         if in_tree != self.in_tree:
@@ -196,7 +196,7 @@ class Exported:
 
     @cached_property
     def _specification(self) -> ShapeSpecification | None:
-        """What the shapes of the arguments may be, where they have symbolic dimensions."""
+        """The constraints on the shapes of the arguments, if they have symbolic dimensions."""
         if all(is_constant_shape(aval.shape) for aval in self.in_avals):
             return None
         return ShapeSpecification(self.in_avals, _argument_names(self.in_tree))
@@ -215,7 +215,7 @@ class Exported:
         def flat(*leaves: ArrayLike) -> list[Array]:
             return call_exported(program, *[leaves[i] for i in kept])
 
-        # The forward rule calls `flat`, not the program: derivatives of derivatives need its rule again.
+        # The forward rule calls `flat`, not the program: derivatives of derivatives need the rules of `flat`.
         flat.defvjp(lambda *leaves: (flat(*leaves), leaves),
                     lambda leaves, cotangents: tuple(self.vjp()._flat(*leaves, *cotangents)))
         flat.__name__ = self.fun_name
@@ -224,7 +224,7 @@ class Exported:
     # The derivative
 
     def has_vjp(self) -> bool:
-        """Whether `vjp()` can be had."""
+        """Whether `vjp()` is available."""
         return self._make_vjp is not None
 
     @cached_property
@@ -238,7 +238,7 @@ class Exported:
         """The derivative: takes the flat arguments and the cotangents of the flat results, returns those of the arguments.
 
         Raises:
-          ValueError: if it was not kept.
+          ValueError: if the function was serialized without its derivative.
         """
         return self._vjp
 
@@ -277,7 +277,7 @@ class Exported:
 
 
 def _mismatch(name: str, aval: ShapedArray, expected: ShapedArray) -> str:
-    """In what the argument `name` differs from what a function was exported for."""
+    """How the type of the argument `name` differs from the type that a function was exported for."""
     if aval.ndim != expected.ndim:
         return f"Rank mismatch for {name}"
     for axis, (size, expected_size) in enumerate(zip(aval.shape, expected.shape)):
@@ -290,8 +290,8 @@ def deserialize(blob: bytes | bytearray) -> Exported:
     """The exported function that `Exported.serialize` wrote.
 
     Raises:
-      TypeError: if it is given no bytes.
-      ValueError: if the data are damaged, something else, or of another version.
+      TypeError: if the data are no bytes.
+      ValueError: if the data are damaged, of another format, or of another version.
     """
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise TypeError(f"deserialize: expected bytes, got {type(blob).__name__}")
@@ -370,7 +370,7 @@ def export(fun_jit: Any, *, platforms: Sequence[str] | None = None,
 
 
 def _is_own(fun: Callable) -> bool:
-    """Whether a function is laminax's, and not a user's that laminax has transformed."""
+    """Whether a function is one of laminax, and not a user's function that laminax has transformed."""
     if not callable(fun):
         return False
     code = getattr(inspect.unwrap(fun), "__code__", None) or getattr(type(fun).__call__, "__code__", None)  # the latter of a ufunc
@@ -395,7 +395,7 @@ def _export_program(closed: ClosedJaxpr, name: str, in_tree: Any, out_tree: Any,
 
 def _export_vjp(closed: ClosedJaxpr, name: str, platforms: Sequence[str], checks: Sequence[DisabledSafetyCheck],
                 layout: Layout) -> Exported:
-    """Of the flat function: (*arguments, *cotangents of the results) -> cotangents of the arguments."""
+    """Exports the derivative of the flat function: (*arguments, *cotangents of the results) -> cotangents of the arguments."""
     count = len(closed.in_avals)
 
     def derivative(*leaves: ArrayLike) -> list[Array]:
@@ -409,7 +409,7 @@ def _export_vjp(closed: ClosedJaxpr, name: str, platforms: Sequence[str], checks
 
 
 def _argument_names(in_tree: Any) -> list[str]:
-    """What messages call the arguments: `args[0]`, `kwargs['x']['w']`."""
+    """The names of the arguments in messages: `args[0]`, `kwargs['x']['w']`."""
     return [argument_name(path) for path in leaf_paths(in_tree)]
 
 
@@ -417,11 +417,11 @@ _LOCATION = re.compile(r" loc\(#loc\d*\)|^#loc.*\n?", re.MULTILINE)
 
 
 def _without_locations(text: str) -> str:
-    """Paths of the exporting machine are nobody's business elsewhere, and equal programs become equal bytes."""
+    """The module without locations: these have paths of the exporting machine, and would make the bytes of equal programs differ."""
     return _LOCATION.sub("", text)
 
 
-# Native functions of jaxlib's own libraries, which change by new names only.
+# Native functions of jaxlib's own libraries; changed versions of them get new names.
 _STABLE_TARGETS = (
     "lapack_", "cusolver_", "hipsolver_", "cusparse_", "hipsparse_", "cu_", "hip_", "cublas_", "hipblas_", "Qr", "Eigh",
     "LuDecomposition", "ProductOfElementaryHouseholderReflectors", "Sharding", "annotate_device_placement", "shape_assertion",

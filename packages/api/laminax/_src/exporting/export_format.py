@@ -3,7 +3,7 @@
     b"LAXEXPRT"  format version (u32)  digest of the rest (32 bytes)  header length (u64)  header (JSON)  parts
 
 The header holds the calling convention and the lengths of the parts: StableHLO portable artifacts, and the exported
-derivative if there is one. All numbers are little-endian. Nothing in it is executed while it is read, unlike a pickle.
+derivative if there is one. All numbers are little-endian. Reading it executes nothing of its content, unlike a pickle.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def unpack(data: bytes | bytearray) -> tuple[dict[str, Any], list[bytes]]:
     """The header and parts of what `pack` made.
 
     Raises:
-      ValueError: if it is something else, damaged, or of a version that is not known here.
+      ValueError: if the data are of another format, damaged, or of an unknown version.
     """
     data = bytes(data)
     start = len(MAGIC) + _PREFIX.size
@@ -82,7 +82,7 @@ def aval_to_json(aval: ShapedArray) -> list:
 
 
 def aval_from_json(described: list, scope: SymbolicScope) -> ShapedArray:
-    """The type; its symbolic dimensions are of the scope."""
+    """The aval that `aval_to_json` described; its symbolic dimensions belong to the scope."""
     shape, dtype, weak_type, *memory = described
     if isinstance(dtype, dict):
         dtype = dtypes.key_dtype(dtype["key"])
@@ -99,7 +99,7 @@ def _named_dtype(dtype: Any) -> Any:
 
 
 class _CustomNode(NamedTuple):
-    """How the nodes of one class are written."""
+    """The functions that write and read the pytree nodes of one class."""
     nodetype: type
     name: str
     serialize: Callable[[Any], bytes]
@@ -118,9 +118,9 @@ def register_pytree_node_serialization(nodetype: type, *, serialized_name: str, 
 
     Args:
       nodetype: the class, already registered as a pytree node.
-      serialized_name: what it is called in the file; the same where it is read.
+      serialized_name: the name of the class in the file; must be the same where the file is read.
       serialize_auxdata, deserialize_auxdata: from the node's static data to bytes and back.
-      from_children: makes a node of static data and children; by default as the class was registered.
+      from_children: makes a node from static data and children; by default the function that the class was registered with.
 
     Returns:
       `nodetype`.
@@ -140,7 +140,7 @@ def register_namedtuple_serialization(nodetype: type, *, serialized_name: str) -
     """Lets exported functions take and return values of a namedtuple class; arguments as for other nodes.
 
     Raises:
-      ValueError: if it is no namedtuple, or the class or the name has been registered.
+      ValueError: if the class is no namedtuple, or the class or the name has been registered.
     """
     if not (issubclass(nodetype, tuple) and hasattr(nodetype, "_fields")):
         raise ValueError(f"register_namedtuple_serialization: expected a namedtuple class, got {nodetype!r}")

@@ -1,7 +1,7 @@
-"""How an exported function is split over devices: over how many, and how its arguments and results are.
+"""The shardings of an exported function: the number of its devices, and the shardings of its arguments and results.
 
-An exported function names no devices. Its shardings are over meshes without, and are put in the words of the mesh that it is
-called on.
+An exported function names no devices. Its shardings are over meshes without devices, and are translated to the mesh that the function
+is called on.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from laminax._src.placement.partitioning import Partitioning, committed_sharding
 class Layout:
     """How a program is split over devices.
 
-    nr_devices: over how many.
-    in_shardings, out_shardings: of each argument and result, over a mesh without devices; None is the compiler's choice.
-    is_split: whether some value, arguments and results included, is in parts.
+    nr_devices: the number of devices.
+    in_shardings, out_shardings: the sharding of each argument and result, over a mesh without devices; None is the compiler's choice.
+    is_split: whether some value of the program, arguments and results included, is split.
     """
     nr_devices: int
     in_shardings: tuple[runtime.NamedSharding | None, ...]
@@ -35,16 +35,16 @@ class Layout:
     is_split: bool
 
     def of_vjp(self) -> Layout:
-        """That of the derivative, which takes the arguments and the results' cotangents, and returns the arguments' cotangents."""
+        """The layout of the derivative, which takes the arguments and the results' cotangents, and returns the arguments' cotangents."""
         return Layout(self.nr_devices, (*self.in_shardings, *self.out_shardings), self.in_shardings, self.is_split)
 
 
 def layout_of(traced: Traced) -> Layout:
-    """How a traced function is split: as its shardings, its arguments' and those that the program names say.
+    """The layout of a traced function, from the shardings given to jit, those of its arguments, and those that the program names.
 
     Raises:
-      ValueError: if they are over different devices, or over meshes without devices of different sizes.
-      NotImplementedError: if there are layouts among them, or sums that are left open.
+      ValueError: if the shardings are over different devices, or over meshes without devices of different sizes.
+      NotImplementedError: if a layout of arrays in memory is given, or a sharding leaves a sum open.
     """
     closed, jit_function, call = traced.jaxpr, traced._jit_function, traced._call
     inside = [where for where, _ in shardings_in(closed)]
@@ -95,17 +95,17 @@ def _splits(sharding: Any) -> bool:
 
 
 def hlo_shardings(shardings: Sequence[runtime.NamedSharding | None], avals: Sequence[ShapedArray]) -> tuple:
-    """The shardings as XLA has them: tiles of an array, dealt out to numbered devices."""
+    """The shardings in XLA's form: tiles of an array, assigned to numbered devices."""
     return tuple(None if s is None else runtime.hlo_sharding(s, physical_aval(aval).ndim) for s, aval in zip(shardings, avals))
 
 
 def shardings_on(mesh: runtime.Mesh | AbstractMesh, nr_devices: int, shardings: Sequence[runtime.NamedSharding | None],
                  avals: Sequence[ShapedArray], title: str) -> tuple[runtime.Sharding | None, ...]:
-    """The shardings over the devices of a mesh, by the names of its axes where these can say it; none need no mesh.
+    """The shardings over the devices of a mesh, as specs of its axes where possible; without shardings the mesh is not needed.
 
     Raises:
-      TypeError: if it is no mesh.
-      ValueError: if it has another number of devices.
+      TypeError: if mesh is no mesh.
+      ValueError: if the mesh has another number of devices.
     """
     if all(s is None for s in shardings):
         return tuple(shardings)

@@ -1,4 +1,4 @@
-"""Symbolic shapes for `export`: shapes with variables for sizes, from texts."""
+"""Symbolic shapes for `export`: shapes with variables as sizes, parsed from text."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def symbolic_shape(shape_spec: str | None, *, constraints: Sequence[str] = (), s
 
     Args:
       shape_spec: sizes with commas between, in parentheses or not: numbers, variables, and sums, differences and products of them,
-        `floordiv(a, b)`, `mod(a, b)`, `max(a, b)` and `min(a, b)`. "_" stands for the size of `like` there, and "..." for all that
-        are left of it; None for "...".
-      constraints: what is known of the variables besides that each is 1 or more: "a >= b", "mod(b, 8) == 0".
-      scope: where the variables belong; by default a new scope with these constraints. Shapes of one program share one.
+        `floordiv(a, b)`, `mod(a, b)`, `max(a, b)` and `min(a, b)`. "_" stands for the size of `like` at that place, and "..." for
+        all remaining sizes of `like`; None means "...".
+      constraints: facts about the variables, besides that each is 1 or more: "a >= b", "mod(b, 8) == 0".
+      scope: the scope of the variables; by default a new scope with these constraints. All shapes of one program share one scope.
       like: sizes, with None where they are not known.
 
     Returns:
       A tuple of ints and symbolic dimensions.
 
     Raises:
-      ValueError: if it cannot be read, or does not fit `like`, or both constraints and scope are given.
+      ValueError: if the text cannot be parsed or does not fit `like`, or both constraints and scope are given.
 
     Example:
       >>> batch, features = symbolic_shape("b, 2*f + 1")
@@ -85,10 +85,10 @@ def _spec(leaf: Any, spec: str | None, scope: SymbolicScope) -> ShapeDtypeStruct
 
 
 def check_one_scope(title: str, args: tuple, kwargs: dict) -> None:
-    """That all symbolic dimensions of a function's arguments are of one scope.
+    """Checks that all symbolic dimensions of a function's arguments are of one scope.
 
     Raises:
-      ValueError: if not.
+      ValueError: if they are of several scopes.
     """
     first: tuple[str, SymbolicScope] | None = None
     for path, leaf in tree_flatten_with_path((args, kwargs))[0]:
@@ -100,21 +100,21 @@ def check_one_scope(title: str, args: tuple, kwargs: dict) -> None:
 
 
 def argument_name(path: tuple[Any, ...]) -> str:
-    """What messages call the argument at a path of (args, kwargs)."""
+    """The name in messages of the argument at a path of (args, kwargs)."""
     return f"{'kwargs' if path[0].idx else 'args'}{keystr(path[1:])}"
 
 
 def symbolic_dim_bounds(dimension: Any) -> tuple[float, float]:
-    """The least and the largest value that a size may have, as far as they can be told.
+    """Bounds on the values that a size may have.
 
     Args:
       dimension: an integer, or a size of a symbolic shape.
 
     Returns:
-      (least, largest), both of them possible values or beyond; infinite where no bound is known.
+      (lower, upper): no value is outside of these bounds, which need not be reached; infinite where no bound is known.
 
     Raises:
-      TypeError: if it is neither.
+      TypeError: if dimension is neither.
       InconclusiveDimensionOperation: if the expression divides by what may be 0.
 
     Example:

@@ -1,7 +1,7 @@
 """`xla_computation`: a function as XLA's own program, before optimisation.
 
-The older way to look at what is compiled, and the one in which a program with collectives can be written down without
-the devices to run it: `axis_env` names the axes and their sizes.
+The older way to look at the compiler's input. It also lowers a program with collectives without the devices to run it: `axis_env`
+names the axes and their sizes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from laminax._src.compiling.executables import lowering_platform
 from laminax._src.compiling.jit import JitFunction, JitOptions
 from laminax._src.compiling.tracing import Call, argument_avals, function_name, trace_call
 
-# More parameters than this are made one tuple where the caller leaves it open; some platforms have a limit.
+# With tuple_args=None, more parameters than this become one tuple: some platforms limit their number.
 _MANY_ARGUMENTS = 100
 
 
@@ -112,7 +112,7 @@ def _checked_axes(axis_env: Any) -> dict[Any, int]:
 
 
 def _platform(backend: str | None) -> str:
-    """The lowering's name for a platform, which need not be there."""
+    """The lowering's name for a platform, which need not be available."""
     if backend is None:
         return lowering_platform(runtime.local_devices()[0])
     return {"gpu": "cuda"}.get(backend, backend)
@@ -123,7 +123,7 @@ def _flat_specs(what: str, parts: Any, tree: Any, avals: Sequence[ShapedArray]) 
     if parts is None:
         return [None] * len(avals)
     leaves = broadcast_prefix(parts, tree, is_leaf=_is_spec)
-    leaves += [None] * (len(avals) - len(leaves))  # keyword arguments, which in_parts does not speak of
+    leaves += [None] * (len(avals) - len(leaves))  # keyword arguments, for which in_parts has no entries
     return [_checked_spec(what, spec, aval) for spec, aval in zip(leaves, avals, strict=True)]
 
 
@@ -154,7 +154,7 @@ def _partition_count(specs: Sequence[tuple[int, ...] | None]) -> int:
 
 
 def _hlo_sharding(spec: tuple[int, ...] | None) -> str:
-    """In HLO's text: devices in order, one part each."""
+    """A sharding in HLO's text: devices in order, one part each."""
     if spec is None or math.prod(spec) == 1:
         return "{replicated}"
     return f"{{devices=[{','.join(map(str, spec))}]<=[{math.prod(spec)}]}}"

@@ -1,4 +1,4 @@
-"""Functions inside of which mesh axes are the compiler's, or explicit, whatever they are around them.
+"""Functions inside of which mesh axes are of type Auto or Explicit, whatever their types are around the call.
 
 Source: JAX's documentation, "Explicit sharding (a.k.a. sharding in types)".
 """
@@ -24,19 +24,19 @@ from laminax._src.parallel.sharding_constraints import reshard
 
 
 def auto_axes(f: Callable | None = None, /, *, axes: Hashable | Sequence[Hashable] | None = None, out_sharding: Any = None) -> Callable:
-    """Leaves it to the compiler, inside of a function, how values are split over mesh axes.
+    """Makes mesh axes Auto inside of a function: the compiler chooses how values are split over them.
 
     Args:
       f: the function; may be left out, to give the options in a decorator.
       axes: the name of a mesh axis, or several; all by default.
       out_sharding: how the results are split: a partition spec, a `NamedSharding`, or a pytree of them that is a prefix of the result.
-        By default it is given to the call, by keyword.
+        Left out, out_sharding is a keyword argument of each call.
 
     Returns:
       A function of the same arguments and results.
 
     Raises:
-      TypeError: in a call, if out_sharding is given neither here nor there.
+      TypeError: in a call, if out_sharding is given neither here nor to the call.
       ValueError: in a call, if there is no mesh, of the arguments or set by `set_mesh`.
 
     Example:
@@ -74,13 +74,13 @@ def explicit_axes(f: Callable | None = None, /, *, axes: Hashable | Sequence[Has
       f: the function; may be left out, to give the options in a decorator.
       axes: the name of a mesh axis, or several; all by default.
       in_sharding: how the positional arguments are split: a partition spec, a `NamedSharding`, or a pytree of them that is a prefix of the
-        tuple of arguments. By default it is given to the call, by keyword.
+        tuple of arguments. Left out, in_sharding is a keyword argument of each call.
 
     Returns:
       A function of the same arguments and results.
 
     Raises:
-      TypeError: in a call, if in_sharding is given neither here nor there.
+      TypeError: in a call, if in_sharding is given neither here nor to the call.
       ValueError: in a call, if there is no mesh, of the arguments or set by `set_mesh`.
 
     Example:
@@ -112,7 +112,7 @@ def explicit_axes(f: Callable | None = None, /, *, axes: Hashable | Sequence[Has
 
 
 def _mesh_around(name: str, args: Any) -> AbstractMesh:
-    """The mesh that is set, or that of the arguments."""
+    """The mesh that is set, or else the mesh of the arguments."""
     mesh = context_mesh()
     if mesh is not None:
         return mesh
@@ -136,7 +136,7 @@ def _with_axes(name: str, mesh: AbstractMesh, axes: Any, kind: AxisType) -> Abst
 
 
 def _on_mesh(tree: Any, mesh: AbstractMesh) -> Any:
-    """The arrays of a pytree with types of a mesh, which say of its explicit axes what those of the arrays do."""
+    """The arrays of a pytree, with their specs over another mesh in their types."""
     def one(x: Any) -> Any:
         aval = get_aval(x)
         spec = PartitionSpec() if aval._split is None else aval._split.spec

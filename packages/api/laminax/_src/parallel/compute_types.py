@@ -1,7 +1,7 @@
 """Computations that the compiler is to run elsewhere than on the device's main unit, such as on its host.
 
-Operations carry it as attributes for the compiler, in the name stack of their source, as those of `set_xla_metadata`. Compilers that know
-no other place run them where all others run, as that for CPUs does.
+Operations carry the place as attributes for the compiler, in the name stack of their source, as those of `set_xla_metadata`. A compiler
+that knows no other place, such as that for CPUs, runs these operations where it runs all others.
 Source: JAX's documentation of `jax.experimental.compute_on`.
 """
 
@@ -24,15 +24,15 @@ _PLACES = {"device_host": "host", "device": "dense", "tpu_sparsecore": "sparseof
 
 
 def compute_on(compute_type: str) -> changed_attributes:
-    """Has the operations inside, which may be those of a function that it decorates, computed in another place.
+    """Context manager and decorator: the operations inside are computed in another place.
 
     Args:
       compute_type: "device_host", the host of the device; "device", the device; "tpu_sparsecore"; or "gpu_stream:1", a stream of a GPU by
-        its number. The inner one counts.
+        its number. Of nested blocks the inner one counts.
 
     Raises:
-      TypeError: if it is no string.
-      ValueError: if it is none of these.
+      TypeError: if compute_type is no string.
+      ValueError: if compute_type is none of these.
 
     Example:
       >>> @jit
@@ -58,19 +58,19 @@ def _attributes(compute_type: Any) -> dict[str, str | None]:
 
 
 def compute_on2(f: Callable | None = None, *, compute_type: str, out_memory_spaces: Any, compiler_options: Any = None) -> Callable:
-    """Makes of a function one that is computed in another place, and whose results are put in some memory.
+    """Makes a function that computes `f` in another place and puts its results in a given memory.
 
     Args:
-      f: function of arrays by position. May be left out, to give the rest in a decorator.
-      compute_type: where it is computed, as for `compute_on`.
-      out_memory_spaces: the memory that its results are put in, a `memory.Space`, or a pytree of them that is a prefix of the result.
+      f: function of arrays by position. May be left out, to give options in a decorator.
+      compute_type: the place, as for `compute_on`.
+      out_memory_spaces: the memory that the results are put in, a `memory.Space`, or a pytree of them that is a prefix of the result.
       compiler_options: not supported, only None.
 
     Returns:
       The function.
 
     Raises:
-      TypeError, ValueError: for a compute_type as for `compute_on`; TypeError if out_memory_spaces has something that is no memory space.
+      TypeError, ValueError: for a compute_type as for `compute_on`; TypeError if out_memory_spaces has a leaf that is no memory space.
       NotImplementedError: if compiler_options is given.
 
     Example:

@@ -1,4 +1,4 @@
-"""`custom_partitioning`, whose rules the compiler would ask how to split an operation: it can be declared, but not called."""
+"""`custom_partitioning`: functions with rules that tell the compiler how to split them. They can be declared, but not called."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 
 class custom_partitioning:  # noqa: N801  (JAX's name)
-    """A function with partitioning rules of its own. Declaring one works, so that libraries can be imported; calls are refused.
+    """A function with partitioning rules of its own. It can be declared, so that libraries can be imported; its calls are refused.
 
     Args:
       fun: the function.
@@ -30,7 +30,7 @@ class custom_partitioning:  # noqa: N801  (JAX's name)
     def def_partition(self, partition: Callable, infer_sharding_from_operands: Callable | None = None,
                       propagate_user_sharding: Callable | None = None, decode_shardings: bool = True, sharding_rule: Any = None,
                       **factor_sizes: Any) -> None:
-        """Declares the rules, which nothing asks: calls are refused."""
+        """Declares the rules, which are not used: calls are refused."""
         self.rules = {"partition": partition, "infer_sharding_from_operands": infer_sharding_from_operands,
                       "propagate_user_sharding": propagate_user_sharding, "decode_shardings": decode_shardings,
                       "sharding_rule": sharding_rule, **factor_sizes}
@@ -46,7 +46,7 @@ BATCHING = "..."
 
 
 class SdyShardingRule:
-    """Not supported, as calls of `custom_partitioning`, which take it.
+    """Not supported: a rule for `custom_partitioning`, whose calls are refused.
 
     Raises:
       NotImplementedError: always.

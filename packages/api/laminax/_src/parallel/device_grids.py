@@ -17,16 +17,16 @@ def create_device_mesh(mesh_shape: Sequence[int], devices: Sequence[Any] | None 
 
     Args:
       mesh_shape: the shape of the array.
-      devices: as many devices as it has places; by default all.
-      contiguous_submeshes, allow_split_physical_axes: about TPUs; without meaning for the platforms that are supported,
-        whose devices have no places, and so must be False.
+      devices: as many devices as the array has places; by default all.
+      contiguous_submeshes, allow_split_physical_axes: options for TPUs; must be False, since the devices of the supported
+        platforms have no physical coordinates.
 
     Returns:
-      An object array of this shape: the devices in their own order, as of CPUs and GPUs each reaches each.
+      An object array of this shape: the devices in their own order, since each CPU or GPU reaches each other one alike.
 
     Raises:
       ValueError: if there are more or fewer devices than places.
-      NotImplementedError: for TPUs, or an option that is about them.
+      NotImplementedError: for TPUs, or an option for TPUs.
 
     Example:
       >>> Mesh(create_device_mesh((4, 2)), ("data", "model"))
@@ -53,7 +53,7 @@ def create_hybrid_device_mesh(mesh_shape: Sequence[int], dcn_mesh_shape: Sequenc
       dcn_mesh_shape: the array of granules, of as many axes.
       devices: the devices; by default all.
       process_is_granule: whether a granule is the devices of a process; by default it is those of one `slice_index`.
-      should_sort_granules_by_key: whether granules come by that number, or as the devices are given.
+      should_sort_granules_by_key: whether granules are sorted by that number; otherwise they are in the order of `devices`.
       allow_split_physical_axes: as for `create_device_mesh`.
 
     Returns:

@@ -18,23 +18,25 @@ from laminax._src.parallel.sharding_constraints import put_traced
 
 
 def split_result(name: str, out_sharding: Any, compute: Callable[[], Any], *, leaves_sums: bool = False) -> Any:
-    """What `compute` returns, split as asked for. Operations whose operands leave open how their results are split are allowed meanwhile.
+    """The result of `compute`, split as `out_sharding` says; in `compute`, operands may leave open how a result is split.
 
     Args:
-      name: the function, for messages.
+      name: the function's name, for messages.
       out_sharding: a partition spec of the mesh that is set, or a `NamedSharding`.
       compute: returns an array.
-      leaves_sums: whether it is a sum of products, over axes that are split, which devices are to keep the terms of if that is asked for.
+      leaves_sums: whether the result is a sum of products that may be left open: each device keeps its terms of a sum over a split
+        axis, if out_sharding is unreduced along the mesh axes that split it.
 
     Raises:
-      ShardingTypeError: if such a sum is not over the axes that are asked for.
-      TypeError: if out_sharding is neither.
-      ValueError: if no mesh is set for a partition spec, it names axes that are not explicit, or it is longer than the result's shape.
+      ShardingTypeError: if the sum is not over the axes along which out_sharding is unreduced.
+      TypeError: if out_sharding is neither a partition spec nor a `NamedSharding`.
+      ValueError: if out_sharding is a partition spec and no mesh is set, names axes that are not explicit, or is longer than the
+        result's shape.
     """
     if not is_tracing() and isinstance(out_sharding, runtime.NamedSharding) and out_sharding._is_concrete:
         result = _computed(name, compute, out_sharding.spec, leaves_sums)
         return _placed(result, out_sharding)
-    explicit_axes.out_sharding(name, out_sharding, _ANY)  # before it is computed for nothing
+    explicit_axes.out_sharding(name, out_sharding, _ANY)  # checks out_sharding before the computation
     result = _computed(name, compute, getattr(out_sharding, "spec", out_sharding), leaves_sums)
     return reshard(result, explicit_axes.out_sharding(name, out_sharding, get_aval(result).ndim))
 
@@ -54,7 +56,7 @@ def _computed(name: str, compute: Callable[[], Any], spec: PartitionSpec, leaves
     return result
 
 
-_ANY = 64  # axes: more than arrays have
+_ANY = 64  # more axes than arrays have
 
 
 def _placed(x: Any, sharding: runtime.NamedSharding) -> Any:

@@ -58,7 +58,7 @@ def pmap(fun: Callable, axis_name: Hashable = None, *, in_axes: Any = 0, out_axe
       backend: the platform: "cpu", "gpu" or "tpu".
       axis_size: the size of the mapped axis; by default that of the arguments.
       donate_argnums: positions of arguments whose buffers the computation may overwrite.
-      global_arg_shapes: older JAX's shapes of the arguments of `pmap(sharded_jit(f))`, which is no more; None.
+      global_arg_shapes: must be None; in older JAX the shapes of the arguments of `pmap(sharded_jit(f))`, which does not exist any more.
 
     Returns:
       The mapped function, with `lower` and `trace`.
@@ -104,7 +104,7 @@ def _check_axes(name: str, axes: Any) -> None:
 
 
 class _Mapping:
-    """What a function was mapped with, and how that is done."""
+    """A function with the options of its pmap; maps it."""
 
     def __init__(self, fun: Any, axis_name: Any, in_axes: Any, out_axes: Any, static: tuple[Any, ...], devices: Any, backend: str | None,
                  axis_size: Any) -> None:
@@ -119,7 +119,7 @@ class _Mapping:
         self.title = f"pmap({function_name(fun)})"
 
     def function(self) -> Callable:
-        """The function of whole arrays, which is then traced like any other."""
+        """The function of whole arrays, which is traced like any other function."""
         def mapped(*args: Any, **kwargs: Any) -> Any:
             if self.static and max(self.static) >= len(args):
                 count = f"{len(args)} positional argument{'s' * (len(args) != 1)}"
@@ -131,7 +131,7 @@ class _Mapping:
 
     @property
     def key(self) -> Hashable:
-        """Equal for mappings of one function that do the same."""
+        """The options as a key: equal for equal mappings of one function."""
         axes = [tree_flatten(axes, is_leaf=lambda x: x is None) for axes in (self.in_axes, self.out_axes)]
         return (self.axis_name, *((tuple(leaves), tree) for leaves, tree in axes), self.static, self.devices, self.backend,
                 self.axis_size)
@@ -202,7 +202,7 @@ class _Mapping:
         return [None if axis is None else axis % (aval.ndim + 1) for axis, aval in zip(flat, avals)]
 
     def _mesh(self, name: Hashable, size: int, closed: ClosedJaxpr, is_inner: bool) -> Any:
-        """The devices, with one axis for each pmap inside too; of an inner pmap only the outermost knows them."""
+        """The mesh, with one more axis for each pmap inside. An inner pmap has a mesh without devices: the outermost has them."""
         if is_inner:
             if self.devices is not None:
                 raise NotImplementedError(f"{self.title}: devices cannot be given for a pmap inside of another one. Leave them out.")
@@ -227,7 +227,7 @@ def _spec(name: Hashable, axis: int | None) -> PartitionSpec:
 
 
 def _on_blocks(closed: ClosedJaxpr, in_axes: Sequence[int | None], out_axes: Sequence[int | None]) -> ClosedJaxpr:
-    """The program on blocks that have the mapped axis, with size 1."""
+    """The program on blocks, in which the mapped axis has size 1."""
     def fun(*blocks: ArrayLike) -> list[Array]:
         slices = [x if axis is None else squeeze(x, (axis,)) for x, axis in zip(blocks, in_axes)]
         results = eval_jaxpr(closed.jaxpr, closed.consts, *slices)
@@ -239,7 +239,7 @@ def _on_blocks(closed: ClosedJaxpr, in_axes: Sequence[int | None], out_axes: Seq
 
 
 def _inner_axes(closed: ClosedJaxpr, title: str) -> list[tuple[Hashable, int]]:
-    """The axes of the pmaps inside of a program, from the outside to the inside; side by side they must agree."""
+    """The axes of the nested pmaps in a program, from the outside to the inside; pmaps at one level must have the same axis."""
     found: list[list[tuple[Hashable, int]]] = []
     for eqn in closed.eqns:
         if eqn.primitive is shard_map_p:
@@ -263,7 +263,7 @@ class _PmapFunction(JitFunction):
         self.entries = trace_cache.entries_of_mapped(mapping.fun, mapping.key)
 
     def place(self, traced: Any, call: Call, are_types: bool = False) -> Partitioning:
-        """Arguments and results are split as the program per device, the only operation, says; wherever they come from."""
+        """Arguments and results have the shardings of the `shard_map`, the program's only operation, wherever the arguments come from."""
         (eqn,) = traced.closed.eqns
         mesh, in_specs = eqn.params["mesh"], eqn.params["in_specs"][-len(call.leaves):]
         out_specs = eqn.params["out_specs"]

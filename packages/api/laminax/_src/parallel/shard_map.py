@@ -1,4 +1,4 @@
-"""`shard_map` and `smap`: a function of one device's parts, run by every device of a mesh on its own."""
+"""`shard_map` and `smap`: every device of a mesh runs a function on its own parts of the arguments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from laminax._src.placement.partitioning import committed_sharding
 
 
 class _Infer:
-    """The default of in_specs: JAX's types of values with explicit axes tell it."""
+    """The type of the default of in_specs: the specs are those in the types of the arguments, over explicit axes."""
 
     def __repr__(self) -> str:
         return "Infer"
@@ -53,15 +53,16 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
     Args:
       f: function of arrays and pytrees of them, the parts. May be left out, to give options in a decorator.
       out_specs: a `PartitionSpec`, or a pytree of them that is a prefix of the result: along which mesh axes the parts of the
-        results are put together. Along an axis that is not named every device must have the same.
-      in_specs: likewise, for the tuple of positional arguments: how they are split. It must be given. What has None in the place of a
-        spec reaches the function as it is, be it an array or any other object.
+        results are put together. Along an axis that is not named, the result must be the same on every device.
+      in_specs: likewise, for the tuple of positional arguments: how they are split. By default the specs in the types of the
+        arguments, if all axes that the function runs along are explicit. An argument with None in the place of a spec reaches the
+        function as it is, be it an array or any other object.
       mesh: the mesh; by default that of the shard_map around this one, or the one that is set. An abstract mesh means the mesh of
         the arguments' `NamedSharding`s.
       axis_names: the mesh axes along which the function runs; over the others the compiler splits what it likes. By default
         all.
-      check_vma: whether types keep track of what varies along the axes. Then out_specs are checked against it, and the
-        gradient inside of the function of a value that does not vary is the sum of what the devices make of it.
+      check_vma: whether types record along which axes values vary. Then out_specs are checked against the types, and inside
+        of the function the gradient of a value that does not vary is a sum over the devices.
 
     Returns:
       The function of whole arrays.
@@ -173,10 +174,10 @@ def _check_specs(name: str, specs: Any) -> None:
 
 
 def _specs_of_types(args: tuple, names: Sequence[Hashable], mesh: Any) -> tuple:
-    """How the types of the arguments say that they are split along the axes that the function runs along.
+    """The specs of the arguments by their types, along the axes that the function runs along.
 
     Raises:
-      TypeError: if these are not all explicit.
+      TypeError: if these axes are not all explicit.
     """
     if others := [name for name in names if name not in mesh.explicit_axes]:
         raise TypeError(f"shard_map: in_specs must be given, a PartitionSpec or a pytree of them: the axis {others[0]!r} of {mesh} is of "
@@ -193,7 +194,7 @@ def _is_none(x: Any) -> bool:
 
 
 def _with_whole_arguments(f: Callable, args: tuple, specs: Sequence[PartitionSpec | None]) -> tuple[Callable, list[Any]]:
-    """The function of the leaves that have a spec alone, the others being part of it; and these leaves."""
+    """The function of only the leaves that have a spec, which closes over the other leaves; and the leaves with a spec."""
     leaves, tree = tree_flatten(args, is_leaf=_is_none)
     by_position = {i: leaf for i, (leaf, spec) in enumerate(zip(leaves, specs)) if spec is None}
 
@@ -227,7 +228,7 @@ def _mesh_and_axes(title: str, mesh: Any, axis_names: Set[Hashable]) -> tuple[An
 
 
 def _with_devices(mesh: AbstractMesh, args: tuple) -> runtime.Mesh | AbstractMesh:
-    """The mesh of the first argument that is known to be on one with these axes; else the program's arguments tell when it is placed."""
+    """The mesh of the first argument on a mesh with these axes; if there is none, the placement of the program finds the mesh."""
     for leaf in tree_leaves(args):
         sharding = committed_sharding(leaf.concrete_value() if isinstance(leaf, Tracer) else leaf)
         if isinstance(sharding, runtime.NamedSharding) and sharding.mesh.shape_tuple == mesh.shape_tuple:
@@ -251,11 +252,11 @@ def _check_names(title: str, what: str, specs: Sequence[PartitionSpec], names: t
 
 def _check_types(title: str, avals: Sequence[ShapedArray], specs: Sequence[PartitionSpec], mesh: Any, names: tuple,
                  namer: Callable[[int], str]) -> None:
-    """Over a mesh of explicit axes alone, arguments are split already as in_specs say: nothing is moved unless the program says so.
+    """Checks that arguments over a mesh of explicit axes alone are split as in_specs say: shard_map does not reshard them.
 
     Raises:
-      ValueError: if one is not.
-      NotImplementedError: if one is a sum that is left open, or its cotangent is.
+      ValueError: if an argument is split otherwise.
+      NotImplementedError: if an argument, or its cotangent, is a sum that is left open.
     """
     if open_sums := [i for i, aval in enumerate(avals) if aval._split is not None and aval._split.has_sums]:
         raise NotImplementedError(f"{title}: the argument {namer(open_sums[0])}, {avals[open_sums[0]].str_short()}, is unreduced or "
@@ -285,7 +286,7 @@ def _part(title: str, argument: Callable[[], str], aval: ShapedArray, spec: Part
 
 
 def _check_results(title: str, traced: TracedFunction, specs: Sequence[PartitionSpec], names: tuple, check_vma: bool) -> None:
-    """Each spec is as long as its result has axes at most, and names all axes along which that varies."""
+    """Checks that each spec has at most as many entries as its result has axes, and names all mesh axes along which the result varies."""
     for path, aval, spec in zip(leaf_paths(traced.out_tree), traced.closed.out_avals, specs):
         what = f"{title}: the result{keystr(path)}, {aval.update(named_shape={}).str_short()} per device,"
         if len(spec) > aval.ndim:

@@ -1,4 +1,4 @@
-"""Placement of values inside of programs: `with_sharding_constraint`, and what it and `device_put` do to values outside."""
+"""Placement of values inside of programs: `with_sharding_constraint` and `reshard`, and how they and `device_put` act outside."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from laminax._src.placement.sharding_arguments import bind_constraint, resolve
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
-    """Constrains how values inside of a jitted function are split over devices; outside, lays them out so.
+    """Constrains the sharding of values inside of a jitted function; outside, moves the values to this sharding.
 
     From there the compiler propagates the sharding to the values that depend on x and to those that x depends on. Inside, the memory
     kind of a sharding does not count: `device_put` moves values to other memory.
@@ -91,7 +91,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
 
 def _constrain_format(x: Any, where: Format) -> Any:
-    """A value under a constraint of its sharding and its layout, those of them that there are."""
+    """The value, constrained to the sharding and the layout of a `Format`, where it has them."""
     x = x if where.sharding is None else with_sharding_constraint(x, where.sharding)
     return x if where.layout is None else with_layout_constraint(x, where.layout)
 
@@ -106,7 +106,7 @@ def _check_is_of_compiler(sharding: Any) -> None:
 
 
 def _beside_explicit_axes(x: Any, sharding: Any) -> Any:
-    """A constraint over the compiler's axes of a mesh, together with what the type says of its explicit axes."""
+    """A constraint over the Auto axes of a mesh, joined with the spec that the type has over its explicit axes."""
     split = get_aval(x)._split
     spec = sharding if isinstance(sharding, PartitionSpec) else getattr(sharding, "spec", None)
     if split is None or spec is None:
@@ -118,10 +118,10 @@ def _beside_explicit_axes(x: Any, sharding: Any) -> Any:
 
 
 def _check_is_so(x: Any, sharding: Any) -> None:
-    """Where types say how values are split, a constraint says what must hold already.
+    """Checks that a value whose type has a sharding has the sharding of the constraint.
 
     Raises:
-      AssertionError: if it does not.
+      AssertionError: if the shardings differ.
     """
     aval = get_aval(x)
     wanted = out_sharding("with_sharding_constraint", sharding, aval.ndim)
@@ -132,7 +132,7 @@ def _check_is_so(x: Any, sharding: Any) -> None:
 
 
 def _on_mesh_of(x: Any, sharding: runtime.NamedSharding) -> runtime.NamedSharding:
-    """A sharding over an abstract mesh, over that of the array; inside of a program that is known when it is placed."""
+    """A sharding over an abstract mesh, put on the array's mesh; for a tracer as it is: the placement of the program finds the mesh."""
     if isinstance(x, Tracer):
         return sharding
     if not isinstance(x, (runtime.ArrayImpl, PRNGKeyArray)):
@@ -149,7 +149,7 @@ def _on_mesh_of(x: Any, sharding: runtime.NamedSharding) -> runtime.NamedShardin
 
 
 def reshard(x: Any, out_shardings: Any) -> Any:
-    """Lays values out anew, inside and outside of jitted functions alike; over explicit mesh axes their types say it from then on.
+    """Changes the sharding of values, inside and outside of jitted functions alike; over explicit mesh axes their types change too.
 
     Args:
       x: an array or a pytree of them.
@@ -184,7 +184,7 @@ def _reshard_leaf(x: Any, sharding: Any) -> Any:
     mesh = getattr(sharding, "mesh", None) if context is None else context
     if aval._split is None and (mesh is None or not mesh.explicit_axes):
         if is_tracing() and context is not None and not any(sharding if isinstance(sharding, PartitionSpec) else sharding.spec):
-            return x  # over the compiler's axes it is split as the compiler likes
+            return x  # over Auto axes the compiler chooses the sharding
         return with_sharding_constraint(x, sharding)
     if is_tracing() or not isinstance(sharding, runtime.NamedSharding) or not sharding._is_concrete:
         dst = out_sharding("reshard", sharding, aval.ndim)
@@ -216,7 +216,7 @@ def put_traced(x: Any, sharding: runtime.Sharding, source: runtime.Sharding | No
 
 
 def evaluate(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
-    """A placement of a value outside of traces: a transfer, or a program where the compiler is to choose for some axes."""
+    """Evaluates a placement outside of traces: by a transfer, or by a program if the compiler chooses the sharding of some axes."""
     check_no_tracers(operands)
     (x,) = operands
     if primitive is reshard_p:
@@ -234,7 +234,7 @@ def evaluate(primitive: Primitive, operands: Sequence[Any], params: dict[str, An
 
 
 def _reshard_array(x: Any, dst: Any) -> Any:
-    """An array laid out as a type says, on the devices of its mesh or of the mesh that is set."""
+    """The array with the sharding of a type, on the devices of its mesh or of the mesh that is set."""
     mesh = x.sharding.mesh if isinstance(getattr(x, "sharding", None), runtime.NamedSharding) else runtime.current_mesh()
     if mesh is None and dst is not None:
         mesh = runtime.only_mesh_of(dst.mesh)

@@ -1,4 +1,4 @@
-"""Looking at shardings: handing them to a function, and drawing which device holds what."""
+"""Inspection of shardings: passing them to a callback, and drawing which device holds which part."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[runtime.Sharding],
     """Calls a function with the sharding of an array.
 
     Args:
-      value: an array, not a traced value: how the compiler splits those is known when it has compiled the program, and found
-        in the `sharding` of the results.
-      callback: takes the sharding.
+      value: an array, not a traced value: the sharding of a traced value is known only when the program is compiled. Return
+        the value and read the `sharding` of the result.
+      callback: a function of the sharding.
 
     Raises:
       NotImplementedError: if the value is traced.
@@ -41,9 +41,9 @@ def visualize_sharding(shape: Sequence[int], sharding: runtime.Sharding, *, use_
       shape: the arrays' shape.
       sharding: how they are laid out.
       use_color: whether to colour the parts, where the output is a terminal.
-      scale: how many lines a part is high.
-      min_width, max_width: of a part, in characters, and of the picture; parts become narrower than the first where it must
-        fit into the second.
+      scale: the height of a part, in lines.
+      min_width: the least width of a part, in characters; parts become narrower where the picture would be wider than max_width.
+      max_width: the greatest width of the picture, in characters.
       color_map: not supported.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Descriptions of the devices that programs are compiled for; of those that are there."""
+"""Descriptions of the devices that programs are compiled for; only attached devices can be described."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TopologyDescription:
 
 
 def get_attached_topology(platform: str | None = None) -> TopologyDescription:
-    """The devices that are there.
+    """The topology of the attached devices.
 
     Args:
       platform: "cpu", "gpu", ...; by default the default platform.

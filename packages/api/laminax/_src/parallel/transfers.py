@@ -1,4 +1,4 @@
-"""Moving values to devices and back: `device_put`, `device_get` and their relatives, and what there is on devices."""
+"""Moving values to devices and back: `device_put`, `device_get` and their relatives; and the arrays that live on devices."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
       x: an array, scalar, or pytree of them.
       device: a device, a sharding, a `Format`, a partition spec of the mesh that is set, a `memory.Space`, or a pytree of them that
         is a prefix of x; None leaves arrays where they are and puts other values on the default device, uncommitted.
-      src: where x is, a device or sharding; checked against where the arrays of x are. Cotangents go back there, by default to where
-        the array is that is differentiated.
+      src: the device or sharding of x; checked against that of the arrays in x. Cotangents go back to src, by default to the
+        device or sharding of the array that is differentiated.
       donate: whether the buffers of x may be reused, or a pytree of booleans that is a prefix of x.
       may_alias: whether the result may share memory with x where x is on the device already, or a pytree; False copies. By
         default it may.
@@ -109,7 +109,7 @@ def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
 
 
 def _check_fit(x: Any, leaves: Sequence[Any], places: Sequence[Any]) -> None:
-    """Raises ValueError, with the path of the leaf, if one cannot be split as its sharding says."""
+    """Raises ValueError, with the path of the leaf, if a leaf cannot be split as its sharding says."""
     for i, (leaf, place) in enumerate(zip(leaves, map(sharding_of, places))):
         if isinstance(place, runtime.Sharding) and place.num_devices > 1:
             aval = get_aval(leaf)
@@ -138,14 +138,14 @@ def _put_leaf(x: Any, device: Any, source: Any, donate: bool, is_copied: bool) -
     if isinstance(x, PRNGKeyArray):
         return x._with_words(_put_leaf(x.base, device, source, donate, is_copied), lambda used: used)
     if isinstance(device, runtime.Sharding) and (device.num_devices > 1 or device.memory_kind == HOST_KIND) and is_tracing():
-        return put_traced(runtime.device_put(x), device)  # how a constant is split is part of the program
+        return put_traced(runtime.device_put(x), device)  # the sharding of a constant is part of the program
     placed = runtime.device_put(x, device, donate=donate)
     return copy(placed) if is_copied and isinstance(x, runtime.ArrayImpl) else placed
 
 
 @runtime.explicit_transfer("device_put")
 def device_put_sharded(shards: Sequence[Any], devices: Sequence[runtime.Device]) -> Any:
-    """Puts one value on each device and makes of them one array with a new leading axis.
+    """Puts one value on each device, as one array with a new leading axis.
 
     Args:
       shards: one array, scalar or pytree per device; all of one structure, and arrays of one shape and dtype.
@@ -222,7 +222,7 @@ def block_until_ready(x: Any) -> Any:
 
 
 def copy_to_host_async(x: Any) -> Any:
-    """Begins to bring every array of the pytree to the host, so that a later `device_get` need not wait; returns x."""
+    """Starts the copy of every array of the pytree to the host, so that a later `device_get` need not wait; returns x."""
     for leaf in tree_leaves(x):
         if isinstance(leaf, PRNGKeyArray):
             leaf = leaf.base
