@@ -10,13 +10,13 @@ hypothesis.settings.register_profile("deterministic", deadline=None, derandomize
 hypothesis.settings.register_profile("explore", deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "deterministic"))
 
-# What a test compiles is neither taken from the user's cache on disk nor left there; the cache's own tests switch it on.
+# Programs that tests compile are neither taken from the user's cache on disk nor left there; the cache's own tests switch it on.
 os.environ.setdefault("LAMINAX_ENABLE_COMPILATION_CACHE", "0")
 
 
 @pytest.fixture(autouse=True)
 def lower_layers_on_the_reference_evaluator(request, monkeypatch):
-    """The tests of ir and transforms mean the NumPy evaluator, also where the api's, in the same process, installed another."""
+    """The tests of ir and transforms mean the NumPy evaluator, also where tests of the api, in the same process, installed another one."""
     if request.path.parts[-3:-1] not in (("ir", "tests"), ("transforms", "tests")):
         return
     if (setup := sys.modules.get("laminax_ir.setup")) is not None:

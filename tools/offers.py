@@ -1,9 +1,9 @@
-"""What each layer offers to the packages above it: `OFFERS` in the layer's `offers.py`, printed in its README.
+"""The names that each layer offers to the packages above it: `OFFERS` in the layer's `offers.py`, printed in its README.
 
     python tools/offers.py          # writes the table of each README anew from offers.py
 
-`tools/tests/test_offers.py` holds that no other package imports more of a layer than it offers, that what is offered exists and is
-used, and that the READMEs are current. A name that is offered keeps its meaning through 0.1.x; all others may change.
+`tools/tests/test_offers.py` holds that no other package imports more of a layer than it offers, that the offered names exist and are used,
+and that the READMEs are current. A name that is offered keeps its meaning through 0.1.x; all others may change.
 """
 
 from __future__ import annotations

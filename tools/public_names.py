@@ -3,8 +3,8 @@
     PYTHONPATH=... python tools/public_names.py --reference-python=/path/to/python [--reference=jax] [--kinds=name,parameter] [MODULE ...]
 
 Each package is listed by a process of its own (`--list PACKAGE`), since both of them in one process would share their registries.
-What is listed: each public module, and of each of its names what it is, its `__name__`, its parameters, and if it is a class its public
-members with theirs. A name is public if it has no underscore in front and is not that of a module from elsewhere.
+The list has each public module and, for each of its names, the kind of the value, its `__name__`, its parameters, and for a class its
+public members with theirs. A name is public if it has no underscore in front and is not that of a module from elsewhere.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 Listing = dict[str, dict[str, dict[str, Any]]]  # by module, without the package's name, and by name in it
 
-# Subpackages of the reference that are not part of what is compared: kernels' languages, its own tests and build.
+# Subpackages of the reference that are not compared: kernels' languages, its own tests and build.
 LEFT_OUT = ("_src", "experimental.pallas", "experimental.mosaic", "experimental.jax2tf", "experimental._private_mm", "tools", "jaxlib",
             "version", "experimental.slab", "experimental.source_mapper", "experimental.key_reuse")
 
@@ -54,7 +54,7 @@ def public_modules(package: str) -> Iterator[str]:
 
 
 def listing(package: str, asked: dict[str, list[str]] | None = None) -> Listing:
-    """What a package's public modules hold; the names that are asked for by module also where `dir` does not tell them."""
+    """The names in a package's public modules; names that are asked for by module are listed also where `dir` does not tell them."""
     found = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -65,7 +65,7 @@ def listing(package: str, asked: dict[str, list[str]] | None = None) -> Listing:
 
 
 def _entries(module: Any, package: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What a module holds; of one that is no table of contents, but defines things, these alone: the rest are its imports."""
+    """The names in a module. In a module that is no table of contents, but defines things, only these count: the rest are its imports."""
     is_table = "__all__" in vars(module) or not any(_is_defined_in(module, value) for name, value in vars(module).items()
                                                     if not name.startswith("_"))
     for name, entry in _public_entries(module, package):
@@ -104,7 +104,7 @@ def _is_own(value: Any, package: str) -> bool:
 
 
 def described(value: Any) -> dict[str, Any]:
-    """What a value is, its `__name__`, parameters and, of a class, members."""
+    """The kind of a value, its `__name__`, parameters and, for a class, members."""
     if inspect.isclass(value):
         return {"is": "class", "__name__": value.__name__, "parameters": parameters(value), "members": dict(_members(value))}
     if callable(value):
@@ -144,7 +144,7 @@ def listed_by(python: str, package: str, reference: Listing | None = None) -> Li
 
 
 def compare(reference: Listing, ours: Listing) -> list[Difference]:
-    """What the reference has and ours has not, in the order of modules and names."""
+    """The differences: what the reference has and laminax has not, in the order of modules and names."""
     found = []
     for module, names in reference.items():
         if module not in ours:

@@ -2,8 +2,8 @@
 
     PYTHONPATH=packages/ir:packages/transforms:packages/lowering python tools/rule_table.py > docs/rule_table.md
 
-`tests/test_rule_table.py` compares the committed table with what this prints, so that an operation without a rule is a
-decision somebody wrote down. The layers are asked, not their files: a rule counts when it is registered.
+`tests/test_rule_table.py` compares the committed table with the output of this script, so that an operation without a rule is a decision
+somebody wrote down. The layers are asked, not their files: a rule counts when it is registered.
 """
 
 from __future__ import annotations

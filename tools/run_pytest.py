@@ -1,9 +1,9 @@
 """Runs pytest on the test files given as arguments, the way Bazel asks its test runners to.
 
 Bazel's contract (its "Test encyclopedia"): the results go to XML_OUTPUT_FILE, `--test_filter` arrives as
-TESTBRIDGE_TEST_ONLY, temporary files belong into TEST_TMPDIR, a failure is a non-zero exit. Of a target with shards
-each is a process of its own, that touches TEST_SHARD_STATUS_FILE and runs its share. A run in which pytest collects nothing
-fails; one of which the filter selects nothing does not.
+TESTBRIDGE_TEST_ONLY, temporary files belong into TEST_TMPDIR, a failure is a non-zero exit. Each shard of a target is a process of its own,
+which touches TEST_SHARD_STATUS_FILE and runs its share. A run in which pytest collects nothing fails; a run in which the filter selects
+nothing does not.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Composition: what the rooms of this package, of which the earlier ones do not know the later ones, must be told once per process.
+"""Composition: the registrations, once per process, of this package's later rooms with the earlier ones, which do not import them.
 
 Importing this module gives tracers their arithmetic, references the operations that read and write arrays, and programs their
 printer, and has NumPy compute operations outside of transformations until a runtime does. `options/composition.py` has it run when one
@@ -31,7 +31,7 @@ def _operations_of_references() -> ArrayOperations:
 
 
 def _printer() -> ProgramPrinter:
-    from laminax_ir.programs import printer  # for programs that are looked at
+    from laminax_ir.programs import printer  # for programs that are printed
     return printer
 
 

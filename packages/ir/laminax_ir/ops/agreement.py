@@ -1,4 +1,4 @@
-"""Agreement of types in control flow: what a loop returns with what it takes, and branches with each other.
+"""Agreement of types in control flow: the results of a loop's body with its carry, and branches with each other.
 
 The comparison itself is cheap; the messages, which say where two structures or types part, are made only when something is wrong.
 """

@@ -74,7 +74,7 @@ def buffer_callback(callback: Callable[..., None], result_shape_dtypes: Any, *, 
       has_side_effect: whether it must be called also where nobody reads its results.
       vmap_method: what `vmap` does, as for `pure_callback`.
       input_output_aliases: which argument (key) shares its memory with which result (value), counting leaves.
-      command_buffer_compatible: on a GPU, whether what the function does may be recorded once and done again without it.
+      command_buffer_compatible: on a GPU, whether the function's operations may be recorded once and repeated without a call of it.
 
     Returns:
       A function of arrays in containers that returns arrays in a container like result_shape_dtypes.

@@ -38,12 +38,12 @@ class CallbackResultError(ValueError, RuntimeError):
 
 
 class FlatCallback:
-    """A user's function on flat arrays. Equal ones call equal functions in the same way, which lets programs be found again.
+    """A user's function on flat arrays. Equal callbacks call equal functions in the same way, so that compiled programs are found again.
 
     Args:
       fun: the function.
       in_tree: the structure of its arguments, as (args, kwargs).
-      name: what it was given to, for messages: "pure_callback".
+      name: the function that it was given to, for messages: "pure_callback".
     """
 
     __slots__ = ("fun", "in_tree", "name")
@@ -54,7 +54,7 @@ class FlatCallback:
         self.name = name
 
     def __call__(self, *flat: np.ndarray) -> Any:
-        """The function's result. It gets copies: what a running program lends is gone afterwards."""
+        """The function's result. The function gets copies, since the arrays that a running program lends are gone afterwards."""
         with effects.call_context(flat) as leaves:
             args, kwargs = tree_unflatten(self.in_tree, leaves)
             return self.fun(*args, **kwargs)
@@ -97,7 +97,7 @@ def _debug_effects(*_avals: ShapedArray, effect: Effect, **_params: Any) -> set[
 
 
 def run_callback(callback: FlatCallback, result_avals: Sequence[ShapedArray], operands: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Calls back on NumPy arrays: what the operations mean.
+    """Calls back on NumPy arrays: the meaning of the operations.
 
     Raises:
       CallbackResultError: if a result has another shape or dtype than was announced, or there are more or fewer of them.

@@ -170,7 +170,7 @@ def _thinned(values: Any, used: Sequence[bool]) -> Any:
 def close_over_constants(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
     """The same program with its constants as leading parameters, and their values: the form in which it is called.
 
-    Of one program it is the same object every time, by which those who call it know what they have derived or compiled of it.
+    For one program it is the same object every time, so that callers find the programs that they have derived or compiled from it.
     """
     if not closed.consts:
         return closed, []

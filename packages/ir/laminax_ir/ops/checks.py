@@ -1,4 +1,4 @@
-"""Checks: a statement that something holds, with what its failure is called and shows.
+"""Checks: a statement that something holds, with the name and the message of its failure.
 
 A check is an operation without results. On values a failure raises at once; in a program checks stay until somebody interprets it with
 a record of the first failure, as `checkify` does.
@@ -52,7 +52,7 @@ ErrorCategory = type[JaxRuntimeError]
 
 @dataclass(frozen=True)
 class Site:
-    """A place where something is checked: what its failure is, and the message, with the structure of what it shows."""
+    """A place where something is checked: the error of its failure, and the message, with the structure of the values that it shows."""
 
     category: ErrorCategory
     message: str

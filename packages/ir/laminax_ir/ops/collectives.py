@@ -224,7 +224,7 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: i
 
 
 def _gathered_by_sum(x: Any, names: tuple, axis: int, count: int) -> Any:
-    """All participants' blocks one after the other: a sum, of which it is known that all have the same, of each block beside zeros."""
+    """All participants' blocks one after the other: the sum of each block beside zeros, since a sum is known to be the same for all."""
     from laminax_ir.ops.slicing import dynamic_update_slice_in_dim  # for this one function: most programs need no slices
     aval = get_aval(x)
     whole = full_like(x, 0, shape=(*aval.shape[:axis], aval.shape[axis] * count, *aval.shape[axis + 1:]))
@@ -304,7 +304,7 @@ def all_to_all(x: Any, axis_name: Any, split_axis: int, concat_axis: int, *, axi
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
-    """Sends each participant's value to another one.
+    """Sends each participant's value to another participant.
 
     Args:
       x: an array or a pytree of them.
@@ -423,9 +423,8 @@ def axis_index(axis_name: Hashable | Sequence[Hashable]) -> Any:
 def psum_shared(x: Any, like: Any, axes: Sequence[Hashable]) -> Any:
     """Sums over those named axes along which `like` is the same for all participants.
 
-    What `reduce_axes` of `grad` and `vjp` means: the cotangent of a value that is shared along an axis is summed over it,
-    and stays one per example where the value is one per example. Which is the case is decided where it is known: by the
-    `vmap` that defines the axis.
+    The meaning of `reduce_axes` of `grad` and `vjp`: the cotangent of a value that is shared along an axis is summed over it, and stays one
+    per example where the value is one per example. Which is the case is decided where it is known: by the `vmap` that defines the axis.
 
     Args:
       x: a number array, the cotangent.
@@ -444,7 +443,7 @@ def psum_shared(x: Any, like: Any, axes: Sequence[Hashable]) -> Any:
 
 
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
-    """Marks values as varying along axes of a `shard_map` that checks what varies (`check_vma`); their value stays.
+    """Marks values as varying along axes of a checked `shard_map` (`check_vma`); the values stay.
 
     Operations on values of which one varies need no such mark. The carry of a loop does, if it varies after a step.
 

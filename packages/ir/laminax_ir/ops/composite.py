@@ -45,7 +45,7 @@ def composite(decomposition: Callable, name: str, version: int = 0) -> Callable:
     Args:
       decomposition: takes pytrees of arrays by position and attributes by keyword; returns a pytree of arrays. Arrays that it
         closes over become further operands.
-      name: what compilers know it by, "library.operation".
+      name: the name by which compilers know it, "library.operation".
       version: tells revisions of the operation apart.
 
     Returns:

@@ -50,8 +50,8 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any, ope
       operand: the one operand as a keyword, instead of `operands`.
 
     Returns:
-      What the chosen function returns. Both functions are traced; under `vmap` with a batched predicate both are also
-      run, and the results selected.
+      The result of the chosen function. Both functions are traced; under `vmap` with a batched predicate both are also run, and the results
+      selected.
 
     Raises:
       TypeError: if `pred` is not a scalar, a function is not callable, or the results of the two differ in structure,
@@ -99,7 +99,7 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any, operand: An
       operand: the one operand as a keyword, instead of `operands`.
 
     Returns:
-      What `branches[index]` returns.
+      The result of `branches[index]`.
 
     Raises:
       TypeError: if the index is not an integer scalar, a branch is not callable, or results of branches differ.
@@ -187,8 +187,7 @@ def platform_dependent(*args: Any, default: Callable | None = None, **per_platfo
       **per_platform: functions by platform: cpu, cuda, rocm, tpu.
 
     Returns:
-      What the chosen function returns; all must return the same structure, shapes and dtypes. Only the chosen one
-      is compiled.
+      The result of the chosen function; all functions must return the same structure, shapes and dtypes. Only the chosen one is compiled.
 
     Raises:
       ValueError: if no function is given; when compiled, NotImplementedError if none fits the platform.
@@ -217,11 +216,11 @@ def platform_switch(index: Any, branches: Sequence[Callable], operands: tuple, p
     """Applies the function of the platform; only that one is lowered, whatever becomes of the index on the way.
 
     Args:
-      index: what `platform_index_p` gives for the platforms.
+      index: the result of `platform_index_p` for the platforms.
       branches: the functions.
       operands: pytrees of arrays.
       platforms: those that each function is for; None is all others.
-      labels: what messages call the functions.
+      labels: the names of the functions in messages.
     """
     return _branch("platform_dependent", index, branches, operands, labels or [f"branch {i}" for i in range(len(branches))],
                    branches_platforms=tuple(platforms))

@@ -472,7 +472,7 @@ def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
     Raises:
       TypeError: if dtypes differ or are others, or shapes do not fit.
     """
-    if type(y) in PYTHON_SCALARS:  # written out, as what `_binary_function` makes: one call less on the way of a product
+    if type(y) in PYTHON_SCALARS:  # written out in the form that `_binary_function` makes: one call less on the way of a product
         if type(x) not in PYTHON_SCALARS:
             y = scalar_like(y, get_aval(x).dtype)
     elif type(x) in PYTHON_SCALARS:
@@ -601,7 +601,7 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     """Reinterprets the bits of each element as another dtype; a change of width adds or removes a last axis.
 
     Args:
-      operand: an array of any shape and dtype; bool and complex stay what they are.
+      operand: an array of any shape and dtype; bool and complex stay as they are.
       new_dtype: the dtype, neither bool nor complex unless the operand's, canonicalised to 32 bits unless x64 is enabled.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Calls of programs that are known as StableHLO only: what was exported, perhaps elsewhere."""
+"""Calls of programs that are known as StableHLO only: exported programs, perhaps from elsewhere."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class StableHLOProgram:
       name: the function's name.
       text: the module; its function `main` takes and returns what the avals say. With several platforms, it takes the number
         of the one that runs it before them, i32[].
-      platforms: what it was written for.
+      platforms: the platforms that it was written for.
       in_avals, out_avals: of the arguments and results.
       is_for_any_platform: whether other platforms may run it too, as if they were the first of its own.
       nr_devices: over how many devices it is split.
       in_shardings, out_shardings: how arguments and results are split over a mesh of as many: each with `mesh` and `spec`, or None.
       is_split: whether it says of some value that each device has a part of it.
-      specification: what the arguments' shapes may be, where they have symbolic dimensions.
+      specification: the shapes that arguments may have, where the module has symbolic dimensions.
       has_dynamic_shapes: whether its functions have such, its own or those that it calls.
 
     Compared by identity.

@@ -39,7 +39,7 @@ def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: boo
     """A function that calls a native function, also from compiled programs.
 
     Args:
-      target_name: what the function is registered under, with `register_ffi_target`.
+      target_name: the name that the function is registered under, with `register_ffi_target`.
       result_shape_dtypes: an object with shape and dtype, such as `ShapeDtypeStruct`, or a sequence of them.
       has_side_effect: whether it must be called also where nobody reads its results.
       vmap_method: what `vmap` does, as for `pure_callback`.

@@ -189,7 +189,7 @@ def gather(operand: Any, start_indices: Any, dimension_numbers: GatherDimensionN
       slice_sizes: the windows' sizes along the operand's axes.
       unique_indices: the caller's word that no two windows are the same.
       indices_are_sorted: the caller's word that the positions are in increasing order.
-      mode: what becomes of windows out of bounds: "clip", "fill" (or "drop"), or "promise_in_bounds", the default.
+      mode: the treatment of windows out of bounds: "clip", "fill" (or "drop"), or "promise_in_bounds", the default.
       fill_value: a static scalar for "fill"; by default NaN, the smallest signed integer, the largest unsigned one,
         True; for random keys it must be None.
 

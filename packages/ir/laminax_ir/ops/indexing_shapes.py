@@ -111,7 +111,7 @@ def check_scatter(name: str, shape: tuple[int, ...], indices_shape: tuple[int, .
 
 def _check_correspondence(name: str, given: str, shape: Sequence[int], indices_shape: tuple[int, ...], names: tuple[str, ...],
                           dims: tuple) -> None:
-    """Checks what gather's and scatter's dimension numbers have in common."""
+    """Checks the fields that the dimension numbers of gather and scatter share."""
     removed, index_map, operand_batching, indices_batching = dims
     rank, index_axis = len(shape), len(indices_shape) - 1
     operation = name.split("-")[0].capitalize()

@@ -219,7 +219,7 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
       length: the number of steps; needed if `xs` has no arrays.
       reverse: whether to go from the last slice to the first; `ys` stay in the order of `xs`.
       unroll: how many steps to run in one iteration of the compiled loop; True or 0 for all of them.
-      _split_transpose: whether reverse mode computes the cotangents of `xs` and of what `f` closes over after the backward loop,
+      _split_transpose: whether reverse mode computes the cotangents of `xs` and of the values that `f` closes over after the backward loop,
         for all steps at once: faster where they are large sums, for the memory of the stacked cotangents of the carry.
 
     Returns:
@@ -335,7 +335,7 @@ def scan_slices(name: str, f: Callable, xs: Any, identity: Callable | None = Non
       identity: as for the cache of traced functions.
 
     Returns:
-      What f returns, each array with a leading axis of size n, of the same dtype.
+      The results of f, each array with a leading axis of size n, of the same dtype.
     """
     def body(_: Any, x: Any) -> Any:
         return (), f(x)

@@ -30,7 +30,7 @@ def shardings_in(program: ClosedJaxpr | Jaxpr) -> list[tuple[Any, JaxprEqn]]:
 
 
 def _collect(program: ClosedJaxpr | Jaxpr, found: list[tuple[Any, JaxprEqn]], seen: set[int]) -> None:
-    """Adds what a program says, unless it has been seen: a program may be called from many places."""
+    """Adds the placements in a program, unless it has been seen: a program may be called from many places."""
     if id(program) in seen:
         return
     seen.add(id(program))

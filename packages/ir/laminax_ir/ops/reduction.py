@@ -462,7 +462,7 @@ def _has_infinity(dtype: np.dtype) -> bool:
 
 
 def flatten_monoid(name: str, operands: Sequence[Any], init_values: Any, computation: Callable) -> Any:
-    """Operands and initial values as flat lists, the computation on flat lists, and what rebuilds the result.
+    """Operands and initial values as flat lists, the computation on flat lists, and a function that rebuilds the result.
 
     Raises:
       ValueError: if operands and initial values have different structures.

@@ -1,4 +1,4 @@
-"""Names of JAX's `lax` that are not supported, with what to use in their place."""
+"""Names of JAX's `lax` that are not supported, with the functions to use in their place."""
 
 from __future__ import annotations
 

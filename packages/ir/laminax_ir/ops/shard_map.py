@@ -1,7 +1,7 @@
 """Programs per device: one program that every device of a mesh runs on its own part of the operands.
 
-The parts are what partition specs say. Inside, the mesh axes that the program runs along (`manual_axes`) are named axes, over
-which collectives communicate; over the other axes of the mesh the compiler splits what it likes.
+Partition specs say what the parts are. Inside, the mesh axes that the program runs along (`manual_axes`) are named axes, over which
+collectives communicate; over the other axes of the mesh the compiler splits what it likes.
 """
 
 from __future__ import annotations
@@ -138,7 +138,8 @@ def _varying_as_specs_say(closed: ClosedJaxpr, mesh: AbstractMesh, out_specs: tu
                           unchecked_axes: tuple) -> ClosedJaxpr:
     """The program with results that vary along the axes over which they are put together.
 
-    What is one value on all devices may be put together from them, too: then it is used as often, and its cotangent is the sum of all.
+    A value that is the same on all devices may be put together from them, too: it is then used once per device, and its cotangent is the
+    sum.
     """
     missing = tuple(tuple(name for name in spec.names() if name not in unchecked_axes and name not in aval.named_shape)
                     for spec, aval in zip(out_specs, closed.out_avals))

@@ -262,7 +262,7 @@ def _normal_starts(name: str, operand: ArrayLike, start_indices: Any, allow_nega
         if isinstance(start, _HOST_INTEGERS):
             start = int(start)
             start = start + size if negative and start < 0 else start
-            info = dtypes.iinfo(dtype)  # what it does not hold is out of bounds, and is clamped anyway
+            info = dtypes.iinfo(dtype)  # an index that the dtype does not hold is out of bounds, and is clamped anyway
             result.append(scalar_like(min(max(start, int(info.min)), int(info.max)), dtype))
         else:
             start = elementwise.convert_element_type(start, dtype)
