@@ -42,6 +42,15 @@ def test_arrays_are_put_in_formats(where, given):
     assert order(plain) == (0, 1) and plain.sharding == where and laminax.device_put(A, Format()).sharding == ONE
 
 
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, jnp.copy, lambda x: x.copy()])
+def test_copies_of_an_array_of_another_layout(copied):
+    """Programs read them as they are: jaxlib 0.10's own copy gave numbers of other places."""
+    x = copied(laminax.device_put(A, Format(COLUMNS, ONE)))
+    np.testing.assert_array_equal(x, A)
+    np.testing.assert_array_equal(x + 0, A)
+    np.testing.assert_array_equal(laminax.jit(lambda y: x - y)(A), np.zeros_like(A))
+
+
 def test_arrays_of_any_layout_are_operands():
     """Programs that were compiled before, in C++ too, and operations outside of programs."""
     x, y = laminax.device_put(A, Format(COLUMNS, ONE)), laminax.device_put(A, ONE)
