@@ -3,7 +3,7 @@
 A round measures one library, then the other, so that both see the machine in the same state; what is compared is the
 ratio within a round. Calls of microseconds need both libraries closer together than that: there a round holds both processes at
 once, which take turns in bursts of some milliseconds, and its ratio is the median of the ratios of neighbouring bursts.
-`measure.py` is what runs in those processes, `programs/` is what it runs there.
+Those processes run `measure.py`, which runs the programs in `programs/`.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class _Bursts:
 
 
 def _run_warm(library: str, program: str | None, quantity: str) -> dict[str, Any]:
-    """What measure.py says in the second of two equal processes that share a compilation cache."""
+    """The output of measure.py in the second of two equal processes that share a compilation cache."""
     with tempfile.TemporaryDirectory() as cache:
         for _ in range(2):
             report = _run(library, program, [quantity], cache)
@@ -148,7 +148,7 @@ def _run_warm(library: str, program: str | None, quantity: str) -> dict[str, Any
 
 
 def _run(library: str, program: str | None, quantities: list[str], cache: str | None = None) -> dict[str, Any]:
-    """What measure.py says in a process of its own; `cache` is the folder of its compilation cache."""
+    """The output of measure.py in a process of its own; `cache` is the folder of its compilation cache."""
     done = subprocess.run(_command(library, program, quantities, in_turns=False), env=_settings(library, cache),
                           capture_output=True, text=True)
     if done.returncode:

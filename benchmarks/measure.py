@@ -30,13 +30,13 @@ CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time
 
 BURST_SECONDS = 0.005
 
-# What an ordinary program uses. laminax loads a part on first use, jax loads all parts at once.
+# The parts that an ordinary program uses. laminax loads a part on first use, jax loads all parts at once.
 IMPORTED = ("jit", "grad", "vmap", "make_jaxpr", "device_put", "numpy.sin", "random.normal", "tree.map")
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """What can be measured.
+    """A quantity that can be measured.
 
     label: what the table calls it.
     unit: "s" for a time, "B" for memory, "losses" for a list of numbers that should be the same for both libraries.
@@ -102,7 +102,7 @@ class Bench:
         seconds = []
         for _ in range(repetitions):
             args = () if prepare is None else (prepare(),)
-            result = None  # what the last repetition made is freed here, outside of the time
+            result = None  # the results of the last repetition are freed here, outside of the measured time
             gc.collect()
             start = self.clock()
             result = run(*args)

@@ -1,4 +1,4 @@
-"""What compiling by regions is worth: laminax with and without it, and jax, on ten programs that train.
+"""The gain of compiling by regions: laminax with and without regions, and jax, on ten programs that train.
 
     python benchmarks/regions.py --laminax_python=a/bin/python --jax_python=b/bin/python
     ./bazelw run //benchmarks:regions
@@ -71,7 +71,7 @@ def _environment(side: str, options: argparse.Namespace) -> dict[str, str]:
 
 
 def train(side: str, program: str) -> None:
-    """What a process of a side does: prints what the first steps took, as JSON, then the seconds of a step for each line it reads."""
+    """The work of one side's process: prints the cost of the first steps as JSON, then the seconds of one step for each line it reads."""
     lib = importlib.import_module("jax" if side == "jax" else "laminax")
     training = training_programs.PROGRAMS[program]
     params, *data = lib.block_until_ready(lib.device_put(training.arguments()))

@@ -1,4 +1,4 @@
-"""What tracing, transforming and lowering cost, in microseconds per equation of the program.
+"""The cost of tracing, transforming and lowering, in microseconds per equation of the program.
 
     PYTHONPATH=packages/ir:packages/transforms:packages/lowering python benchmarks/staging.py
     ./bazelw run //benchmarks:staging
@@ -57,7 +57,7 @@ def staged(fun: Callable, *avals: ShapedArray) -> ClosedJaxpr:
 
 
 def quantities(equations: int) -> dict[str, tuple[Callable[[Any], Any], Callable[[], Any]]]:
-    """For each quantity what is measured, and what makes its argument; budgets in microseconds stand in `BUDGETS`."""
+    """For each quantity the measured function, and the function that makes its argument; `BUDGETS` has the budgets in microseconds."""
     batch = ShapedArray((4, 8, 8), MATRIX.dtype)
     return {
         "staging": (lambda fun: staged(fun, MATRIX, MATRIX), lambda: program(equations)),
@@ -68,7 +68,7 @@ def quantities(equations: int) -> dict[str, tuple[Callable[[Any], Any], Callable
 
 
 def growth_quantities() -> dict[str, tuple[Callable[[Callable], Callable], ShapedArray]]:
-    """What is done to the program, and what its first argument is."""
+    """The transformations of the program, each with its first argument."""
     batch = ShapedArray((4, 8, 8), MATRIX.dtype)
 
     def total_of_grad(fun):

@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping, Sequence
 def contents(
     package: str, names: Mapping[str, str], submodules: Sequence[str] = ()
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """What makes a module a table of contents: its `__all__`, `__getattr__` and `__dir__`.
+    """The `__all__`, `__getattr__` and `__dir__` that make a module a table of contents.
 
     Args:
       package: the module's own name.

@@ -1,4 +1,4 @@
-"""What `vjp(...)[1].with_refs` is told, and what its function returns, for each argument."""
+"""The markers that `vjp(...)[1].with_refs` takes, and those that its function returns, for each argument."""
 
 from laminax_transforms.differentiation.gradient_refs import DidntWant, DontWant, GradRef, GradValue
 

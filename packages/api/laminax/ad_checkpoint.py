@@ -1,4 +1,4 @@
-"""Checkpointing: what is kept for differentiation and what is computed again."""
+"""Checkpointing: which values are kept for differentiation, and which are computed again."""
 
 from __future__ import annotations
 

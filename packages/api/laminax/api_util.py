@@ -19,7 +19,7 @@ __all__ = ["debug_info", "flatten_axes", "flatten_fun", "flatten_fun_nokwargs", 
 
 def debug_info(traced_for: str, fun: Callable, args: Sequence[Any], kwargs: dict[str, Any], *, static_argnums: Sequence[int] = (),
                static_argnames: Sequence[str] = ()) -> DebugInfo:
-    """What a function is that is to be traced, for messages.
+    """The description of a function that is to be traced, for messages.
 
     Args:
       traced_for: what it is traced for, "jit".

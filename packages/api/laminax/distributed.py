@@ -1,4 +1,4 @@
-"""Programs of several processes, of which laminax supports those of one. A table of contents: names load on first use."""
+"""Programs of several processes; laminax supports one process only. A table of contents: names load on first use."""
 
 from laminax._lazy import contents
 

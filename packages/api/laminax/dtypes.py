@@ -1,4 +1,4 @@
-"""Element types: what there is beside NumPy's, how types combine, and what a value's type becomes."""
+"""Element types: those besides NumPy's, how types combine, and what a value's type becomes."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from laminax_ir.types.errors import (
 )
 from laminax_runtime.base.errors import DeletedArrayError, PlatformError, UnsupportedValueError
 
-_FROM_JAXLIB = ("JaxRuntimeError", "XlaRuntimeError")  # what XLA raises; jaxlib is loaded only for who asks
+_FROM_JAXLIB = ("JaxRuntimeError", "XlaRuntimeError")  # XLA's errors; jaxlib is loaded only when one of them is asked for
 
 __all__ = [
     "ConcretizationTypeError", "DTypeError", "DeletedArrayError", "InconclusiveDimensionOperation", "JAXIndexError", "JAXTypeError",

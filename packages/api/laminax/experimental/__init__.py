@@ -1,4 +1,4 @@
-"""What may still change: a table of contents; a name's module is imported when the name is first used."""
+"""Functions that may still change: a table of contents; a name's module is imported when the name is first used."""
 
 from __future__ import annotations
 

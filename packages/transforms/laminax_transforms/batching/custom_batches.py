@@ -44,7 +44,7 @@ class _Layout:
 
 def batch_custom_jvp(call: CustomJVPCall, batch: BatchFunction, size: int, values: Sequence[Any], batch_axes: Sequence[int | None]) \
         -> tuple[CustomJVPCall, Callable[[], bool]]:
-    """The call over a batch; and whether its results have the batch axis, in front, for who asks after the call."""
+    """The call over a batch; and a function that tells, after the call, whether its results have the batch axis, in front."""
     one_fun, one_jvp = call.fun, call.jvp  # the rules outlive the call, and must not hold on to its operands
     layout = _Layout(size, batch_axes)
 
@@ -79,7 +79,7 @@ def batch_custom_jvp(call: CustomJVPCall, batch: BatchFunction, size: int, value
 
 def batch_custom_vjp(call: CustomVJPCall, batch: BatchFunction, size: int, values: Sequence[Any], batch_axes: Sequence[int | None]) \
         -> tuple[CustomVJPCall, Callable[[], bool]]:
-    """The call over a batch; and whether its results have the batch axis, in front, for who asks after the call."""
+    """The call over a batch; and a function that tells, after the call, whether its results have the batch axis, in front."""
     one_fun, one_fwd, any_bwd = call.fun, call.fwd, call.bwd  # the rules must not hold on to the call's operands
     layout = _Layout(size, batch_axes)
 

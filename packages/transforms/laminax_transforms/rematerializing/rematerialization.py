@@ -30,7 +30,7 @@ Policy = Callable[..., Any]
 
 
 class Decision(enum.Enum):
-    """What a policy may return instead of a bool."""
+    """A policy's answer instead of a bool."""
     RECOMPUTE = False
     SAVE = True
 

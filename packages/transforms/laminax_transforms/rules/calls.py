@@ -102,8 +102,8 @@ def _checkpoint_linearize(primals: Sequence[Any], tangents: Sequence[Any], **par
 
 
 def _log_saved_values(closed: ClosedJaxpr, split: Rematerialized) -> None:
-    """What the option `log_checkpoint_residuals` asks for."""
-    import logging  # lazy: only for who sets the option, and not imported otherwise
+    """Logs the saved values, for the option `log_checkpoint_residuals`."""
+    import logging  # lazy: imported only if the option is set
 
     made = {v: eqn for eqn in split.primal.eqns for v in eqn.outvars}
     inputs = [f"  {closed.in_avals[i].str_short()}" for i in split.used_inputs]

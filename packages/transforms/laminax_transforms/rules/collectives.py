@@ -281,7 +281,7 @@ def _all_to_all_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[
         members, positions = op.group_index(axis_index_groups)
         x = _merge_axes(move_axis(x, split, 1), 0)  # a row for each part of each participant
         x = move_axis(_take_rows(x, members * counts[0] + positions[:, None]), 1, split)
-    x = move_axis(x, split, concat)  # what was received, by sender
+    x = move_axis(x, split, concat)  # the received values, by sender
     return (_merge_axes(x, concat) if tiled else x), 0
 
 

@@ -71,7 +71,7 @@ def jvp_body(closed: ClosedJaxpr, nonzero: Flags, num_consts: int, num_carry: in
 
 
 def kept_parameters(params: dict[str, Any]) -> dict[str, Any]:
-    """What a scan derived from another takes over from it."""
+    """The parameters that a scan takes over from the scan it is derived from."""
     return {"length": params["length"], "reverse": params["reverse"], "unroll": params["unroll"],
             "split_transpose": params["_split_transpose"]}
 

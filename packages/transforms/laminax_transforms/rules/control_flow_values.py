@@ -1,4 +1,4 @@
-"""What the rules of control flow do with lists of values and the flags that mark some of them."""
+"""Helpers of the rules of control flow, for lists of values and the flags that mark some of them."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ def _optimization_barrier_jvp(primals: Sequence[Any], tangents: Sequence[Any], *
 
 
 def _behind_a_barrier(values: Sequence[Any]) -> list[Any]:
-    """Those that are not zero go through one barrier together."""
+    """Puts the values that are not zero through one optimization barrier together."""
     behind = iter(op.optimization_barrier_p.bind(*[x for x in values if x is not ZERO]))
     return [ZERO if x is ZERO else next(behind) for x in values]
 

@@ -181,7 +181,7 @@ def _define_extremal_scatter(primitive: Primitive) -> None:
         updates_attain = convert_element_type(eq(updates, result_read), aval.dtype)
         hints = _hints(params)
         count = scatter_add(attains, indices, updates_attain, **hints)
-        # What nothing attains is NaN, and its tangent 0/0 is NaN too.
+        # A result that no element attains is NaN, and its tangent 0/0 is NaN too.
         shared = scatter_add(mul(x_dot, attains), indices, mul(updates_dot, updates_attain), **hints)
         return result, div(shared, count)
 

@@ -67,7 +67,7 @@ def _shard_map_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: An
 
 @linearize_rule(shard_map_p)
 def _shard_map_linearize(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
-    """What is saved for the linear part is one value per device: it gets an axis in front that is split over those which may differ."""
+    """A residual is one value per device: it gets a new first axis, split over the mesh axes along which it may vary."""
     nonzero = tuple(t is not ZERO for t in tangents)
     with _axes(params):
         split = linearize_jaxpr(params["jaxpr"], nonzero)

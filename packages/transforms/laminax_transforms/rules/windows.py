@@ -57,7 +57,7 @@ def _extremum_partial(select_prim: Primitive) -> Callable:
 define_jvp(op.reduce_window_max_p, _extremum_partial(ge_p))
 define_jvp(op.reduce_window_min_p, _extremum_partial(le_p))
 
-# Selecting is linear in what is gathered or scattered, and constant in what decides.
+# A selection is linear in the gathered or scattered operand, and constant in the operand that decides.
 define_jvp(op.select_and_gather_add_p, lambda t, result, tangents, operand, **params:
            op.select_and_gather_add_p.bind(t, operand, **params), None)
 define_jvp(op.select_and_scatter_add_p, lambda t, result, source, operand, **params:

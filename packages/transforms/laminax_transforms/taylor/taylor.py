@@ -109,7 +109,7 @@ class TaylorTrace(Trace):
         return call.call_primal()
 
     def process_custom_vjp(self, call: Any) -> Any:
-        """As for `process_custom_jvp`."""
+        """Like `process_custom_jvp`."""
         return call.call_primal()
 
 

@@ -44,7 +44,7 @@ def resolve(fun: Callable, argnums: Any, argnames: Any, what: str) -> tuple[tupl
 
 def inferred(parameters: Iterable[inspect.Parameter], nums: tuple[int, ...] | None, names: tuple[str, ...] | None
              ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Positions and names, of which one is found in a signature where it is None."""
+    """Positions and names of arguments; if one of the two is None, it is inferred from the signature."""
     positional = [p.name for p in parameters if p.kind in _POSITIONAL]
     if nums is None:
         nums = tuple(positional.index(name) for name in names or () if name in positional)

@@ -1,4 +1,4 @@
-"""What the leaves of arguments and results are called, in messages and compiled programs: `params['w']`, `result[0]`."""
+"""The names of leaves of arguments and results, in messages and compiled programs: `params['w']`, `result[0]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What traced programs are called, and what is known of the functions that they were traced from."""
+"""The names of traced programs, and the facts about the functions that they were traced from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from laminax._src.base.leaf_names import argument_names, result_names
 
 
 class ProgramName(str):
-    """What a program is called in messages, `jit(f)`; the rest is worked out when it is asked for.
+    """The name of a program in messages, `jit(f)`; its other attributes are computed when they are read.
 
     Attributes:
       traced_for: the transformation, "jit".

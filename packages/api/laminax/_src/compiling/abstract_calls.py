@@ -81,7 +81,7 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
     Returns:
       A pytree like the result, of `ShapeDtypeStruct`.
     """
-    if hasattr(fun, "_laminax_jit") and hasattr(fun, "eval_shape"):  # it knows which of its arguments are static
+    if hasattr(fun, "_laminax_jit") and hasattr(fun, "eval_shape"):  # a jitted function knows which of its arguments are static
         return fun.eval_shape(*args, **kwargs)
     check_callable("eval_shape", fun)
     call = Call(args, kwargs, (), ())

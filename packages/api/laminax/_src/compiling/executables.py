@@ -269,7 +269,7 @@ def constants_of(closed: ClosedJaxpr, name: str) -> list[runtime.ArrayImpl]:
 
 
 def _warn_of_large_constants(consts: Sequence[Any], name: str) -> None:
-    """What the option `captured_constants_warn_bytes` asks for."""
+    """Warns of constants that reach the bytes of the option `captured_constants_warn_bytes`."""
     limit, total = config.captured_constants_warn_bytes.value, sum(getattr(c, "nbytes", 0) for c in consts)
     if total >= limit >= 0 and consts:
         warn_at_user(

@@ -56,7 +56,7 @@ if TYPE_CHECKING:  # loaded when something is lowered
 
 @dataclass(frozen=True)
 class JitOptions:
-    """What a jitted function was made with, normalised; part of every key."""
+    """The options of a jitted function, normalised; part of every key."""
     static_argnums: tuple[int, ...] = ()
     static_argnames: tuple[str, ...] = ()
     donate_argnums: tuple[int, ...] = ()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _STEP = 1e-4
 
-# What is left of the digits of a difference with that step; as in JAX, so that tests of its users need no others.
+# The accuracy of a finite difference with that step; as in JAX, so that its users' tests need no other tolerances.
 _TOLERANCES = {np.dtype(dtypes.bfloat16): 1e-1, np.dtype(np.float16): 1e-2, np.dtype(np.float32): 2e-3, np.dtype(np.float64): 1e-5,
                np.dtype(np.complex64): 2e-3, np.dtype(np.complex128): 1e-5}
 

@@ -1,1 +1,1 @@
-"""What libraries import under JAX's private and older names."""
+"""The functions and classes that libraries import under JAX's private and older names."""

@@ -1,4 +1,4 @@
-"""What libraries take from JAX's private module of this name."""
+"""The functions that libraries take from JAX's private module of this name."""
 
 from laminax._src.compiling.abstract_calls import eval_shape, make_jaxpr, typeof
 from laminax._src.compiling.jit import clear_caches, jit

@@ -1,4 +1,4 @@
-"""What libraries import from here is in `laminax.core` and `laminax.extend.core`."""
+"""Names that libraries import from here; they are defined in `laminax.core` and `laminax.extend.core`."""
 
 from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops.state import AbstractRef, Ref, freeze, new_ref

@@ -1,4 +1,4 @@
-"""What libraries import from here is in `laminax.dtypes` and `laminax_ir.types.dtypes`."""
+"""Names that libraries import from here; they are defined in `laminax.dtypes` and `laminax_ir.types.dtypes`."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What libraries look for here: platforms, devices and jaxlib's classes."""
+"""The names that libraries look for here: platforms, devices and jaxlib's classes."""
 
 from laminax_runtime import (
     Client,

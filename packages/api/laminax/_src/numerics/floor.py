@@ -1,4 +1,4 @@
-"""What the numerics take of the api's core: the only door to the rooms above them.
+"""The names that the numerics take from the api's core: their only door to the rooms above them.
 
 | name | is |
 |---|---|

@@ -51,7 +51,7 @@ def _sharding(keys: Any) -> Any:
 
 
 def _addressable_shards(keys: Any) -> list[Any]:
-    """What each device of this process holds."""
+    """The parts that the devices of this process hold."""
     return _shards(keys, keys.base.addressable_shards)
 
 

@@ -15,7 +15,7 @@ __getattr__ = names_of_module("experimental.array_serialization.serialization",
 
 
 class GlobalAsyncCheckpointManagerBase(ABC):
-    """What writes arrays in the background; to be derived from."""
+    """The base class of managers that write arrays in the background."""
 
     @abstractmethod
     def check_for_errors(self) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @taylor_rule(op.gather_p)
 def _gather(x: Sequence[ArrayLike], indices: Sequence[Any], *, fill_value: float, **params: Any) -> list[Any]:
-    """What is read outside of the array is a number: its coefficients are 0."""
+    """An element read outside of the array is a constant: its coefficients are 0."""
     fill = None if fill_value is None else 0
     return [op.gather_p.bind(x[0], indices[0], fill_value=fill_value, **params),
             *[c if c is ZERO else op.gather_p.bind(c, indices[0], fill_value=fill, **params) for c in x[1:]]]

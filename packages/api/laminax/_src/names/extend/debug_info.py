@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class DebugInfo(NamedTuple):
-    """What a program was made from, for messages; `linear_util.wrap_init` takes it.
+    """The origin of a program, for messages; `linear_util.wrap_init` takes it.
 
     Args:
       traced_for: the transformation, "jit" and so on.

@@ -69,12 +69,12 @@ class PartialVal(tuple):
 
     @classmethod
     def unknown(cls, aval: ShapedArray) -> PartialVal:
-        """What is known by its type only."""
+        """A value of which only the type is known."""
         return cls((aval, None))
 
     @classmethod
     def known(cls, const: Any) -> PartialVal:
-        """What is known."""
+        """A known value."""
         return cls((None, const))
 
     def is_known(self) -> bool:

@@ -1,4 +1,4 @@
-"""What the array API standard asks of a namespace: its version, its devices, dtypes and abilities.
+"""The array API standard's inspection of a namespace: its version, devices, dtypes and capabilities.
 
 Source: the Python array API standard, "Inspection".
 """
@@ -25,7 +25,7 @@ _KINDS = {
 
 
 class ArrayNamespaceInfo:
-    """What `laminax.numpy` can do, in the standard's terms."""
+    """The capabilities of `laminax.numpy`, in the standard's terms."""
 
     def capabilities(self) -> dict[str, Any]:
         """The optional abilities: shapes that depend on data cannot be compiled; arrays have at most 64 axes, as NumPy's."""
@@ -72,5 +72,5 @@ class ArrayNamespaceInfo:
 
 
 def __array_namespace_info__() -> ArrayNamespaceInfo:
-    """What `laminax.numpy` can do: an object with the standard's inspection functions."""
+    """The capabilities of `laminax.numpy`: an object with the standard's inspection functions."""
     return ArrayNamespaceInfo()

@@ -49,7 +49,7 @@ def tracer_method_table() -> dict[str, Any]:
 
 
 def key_method_table() -> dict[str, Any]:
-    """What arrays of random keys have beside the members that the ir gives them."""
+    """The members of arrays of random keys, besides those that the ir gives them."""
     return {"at": property(_method("at", *_PROPERTIES["at"])), "__getitem__": _key_item, **key_places.member_table()}
 
 

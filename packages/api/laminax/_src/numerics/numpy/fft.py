@@ -281,7 +281,7 @@ def _empty(x: Any, kind: FftType, sizes: tuple[int, ...]) -> Any:
 
 
 def _factor(kind: FftType, count: int, norm: str) -> float:
-    """What the result of the operation is multiplied by; the inverse operations divide by the count themselves."""
+    """The factor of the operation's result; the inverse operations divide by the count themselves."""
     if norm == "backward":
         return 1.0
     power = 1.0 if kind in _INVERSE else -1.0

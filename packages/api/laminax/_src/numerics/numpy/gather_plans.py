@@ -22,7 +22,7 @@ def from_the_front(index: Any, size: int, dtype: Any, wrap: bool) -> Any:
     """An index array in the given dtype, negative ones counted from the end."""
     if is_kind(index, dtypes.unsignedinteger):
         greatest = np.iinfo(dtype).max
-        if dtypes.bit_width(dtype_of(index)) >= dtypes.bit_width(dtype):  # what the dtype does not hold stays out of bounds
+        if dtypes.bit_width(dtype_of(index)) >= dtypes.bit_width(dtype):  # an index that the dtype does not hold stays out of bounds
             index = np.minimum(index, greatest) if isinstance(index, np.ndarray) else op.min(index, scalar_like(greatest, dtype_of(index)))
         return convert(index, dtype)
     if not wrap:
@@ -55,7 +55,7 @@ def brought_in_range(indices: Any, size: int, mode: str | None) -> Any:
 
 
 class Plan(NamedTuple):
-    """What a gather or scatter of an index looks like.
+    """The plan of the gather or scatter for an index.
 
     Args:
       indices: the positions, integers of shape [*batch, k].

@@ -1,4 +1,4 @@
-"""What stands in the brackets of `x[...]`, as one item for each axis: numbers, slices, new axes, index arrays and masks."""
+"""The index in the brackets of `x[...]` as one item for each axis: numbers, slices, new axes, index arrays and masks."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def scalar_masks_removed(shape: tuple[int, ...], index: Any) -> tuple[Any, int |
     A scalar mask stands for a new axis, of size 1 if it is true and 0 if not. Lists and tuples within the index become arrays.
 
     Raises:
-      TypeError: for a list that is the whole index, of which NumPy versions differ in what it means.
+      TypeError: for a list that is the whole index, since NumPy versions differ in its meaning.
     """
     items = index if type(index) is tuple else (index,)
     for place, item in enumerate(items):

@@ -1,7 +1,7 @@
 """NumPy's functions as the numerics above them use them: `from laminax._src.numerics.numpy import namespace as jnp`.
 
 A table of contents, as `laminax.numpy` is for users: a name's module is imported when the name is first used. The modules of NumPy's
-functions themselves import each other directly, so that what stands on what can be seen.
+functions themselves import each other directly, so that their dependencies can be seen.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ def _weighted(flat: ArrayLike, weights: ArrayLike, is_nan: ArrayLike, q: ArrayLi
     ordered, weights = sorting_ops.sort((flat, weights), axis, True, num_keys=1)
     sums = shape_ops.expand_dims(cumulative.cumsum(weights, axis), tuple(range(q_rank)))  # [*(1 for q), *rest, n]
     goal = op.mul(shape_ops.expand_dims(q, (len(q.shape),)), slice_in_dim(sums, -1, None, 1, len(q.shape)))
-    passed = op.bitwise_or(op.lt(sums, goal), op.le(sums, zero))  # what has no weight is no candidate, for q = 0 too
+    passed = op.bitwise_or(op.lt(sums, goal), op.le(sums, zero))  # an element without weight is no candidate, for q = 0 too
     place = reduce_sum(convert(passed, _INT32), (len(q.shape),))
     return _at(ordered, op.min(place, scalar_like(flat.shape[-1] - 1, _INT32)), q_rank)
 

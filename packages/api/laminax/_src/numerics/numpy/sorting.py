@@ -162,7 +162,7 @@ def _top_k(a: Any, k: Any, axis: Any, mode: Any) -> Any:
 
 
 def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16) -> Array:
-    """The indices that sort by several keys, of which the last is the first to decide.
+    """The indices that sort by several keys; the last key decides first.
 
     Args:
       keys: a sequence of arrays of one shape, or an array whose first axis numbers them.

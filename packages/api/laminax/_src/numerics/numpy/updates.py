@@ -127,7 +127,7 @@ def _as_updates(values: Any, plan: Plan) -> Any:
 
 
 class IndexUpdate:
-    """`x.at`: what is written in brackets after it says where, the method called on that what to do there.
+    """`x.at`: the index in brackets after it chooses elements, and the method called on `x.at[index]` says what to do with them.
 
     Example:
       >>> x = zeros(3)

@@ -1,4 +1,4 @@
-"""What samplers check: shapes, dtypes and parameters."""
+"""The checks of samplers: shapes, dtypes and parameters."""
 
 from __future__ import annotations
 

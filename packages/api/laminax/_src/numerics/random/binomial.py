@@ -126,7 +126,7 @@ def _reject(key: ArrayLike, trials: ArrayLike, p: ArrayLike) -> Array:
     return while_loop(lambda carry: ~carry[1].all(), advance, start)[0]
 
 
-# What Stirling's approximation of log(k!) leaves out, for k from 0 to 9.
+# The error of Stirling's approximation of log(k!), for k from 0 to 9.
 _TAILS = (0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211, 0.0138761288230707,
           0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287)
 

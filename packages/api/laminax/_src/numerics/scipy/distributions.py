@@ -1,4 +1,4 @@
-"""What the modules of `scipy.stats` share: arguments, derived functions, and their documentation.
+"""Helpers of the modules of `scipy.stats`: arguments, derived functions, and their documentation.
 
 A distribution states its functions in whatever form loses no digits; the others are derived from them. Every function
 takes arrays that broadcast, and `loc` and `scale` shift and stretch the distribution.

@@ -111,7 +111,7 @@ def _below_one(a: Any, b: Any, c: Any, x: ArrayLike, is_polynomial: Any) -> Arra
 def _series(a: ArrayLike, b: ArrayLike, c: Any, z: ArrayLike, is_polynomial: Any) -> tuple[Array, Array]:
     """The sum of the power series, and its derivative in z. Polynomials end also where they are differentiated in a and b."""
     def add(n: ArrayLike, state: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
-        total, slope, term = state  # term n - 1, of which z**(n - 1) is part
+        total, slope, term = state  # term n - 1, with the factor z**(n - 1)
         n = jnp.asarray(n, dtype=z.dtype)
         numerator, denominator = (a + n - 1) * (b + n - 1), (c + n - 1) * n
         ratio = jnp.where(is_polynomial & (numerator == 0), 0, numerator / jnp.where(denominator == 0, 1, denominator))

@@ -169,7 +169,7 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
     Args:
       c: [..., m], the first column.
-      r: [..., n], the first row, of which the first element is not read; by default the conjugate of c.
+      r: [..., n], the first row, whose first element is not read; by default the conjugate of c.
 
     Returns:
       [..., m, n] of the promoted dtype.
@@ -195,7 +195,7 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
     Args:
       c: [..., m], the first column.
-      r: [..., n], the last row, of which the first element is not read; by default zeros.
+      r: [..., n], the last row, whose first element is not read; by default zeros.
 
     Returns:
       [..., m, n] of the promoted dtype.

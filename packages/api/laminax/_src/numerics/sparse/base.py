@@ -1,4 +1,4 @@
-"""What all sparse formats share: a base class, what is static about an array, errors and warnings."""
+"""The common parts of all sparse formats: a base class, the static properties of an array, errors and warnings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CuSparseEfficiencyWarning(SparseEfficiencyWarning):
 
 
 class SparseInfo(NamedTuple):
-    """What is static about a sparse array besides the shapes of its buffers.
+    """The static properties of a sparse array besides the shapes of its buffers.
 
     Attributes:
       shape: of the array that it stands for.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Compressed(JAXSparse):
-    """What CSR and CSC share: `indptr` says where the rows (CSR) or the columns (CSC) begin, `indices` the other index of each entry."""
+    """The base of CSR and CSC: `indptr` says where the rows (CSR) or the columns (CSC) begin, `indices` the other index of each entry."""
 
     def __init__(self, args: tuple[Any, Any, Any], *, shape: Sequence[int]) -> None:
         self.data, self.indices, self.indptr = map(jnp.asarray, args)

@@ -1,4 +1,4 @@
-"""What operations do with sparse operands, for `sparsify`. A rule gets operands of which at least one is a BCOO or BCSR array."""
+"""Rules of operations with sparse operands, for `sparsify`. At least one operand of a rule is a BCOO or BCSR array."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What `laminax.numpy.linalg` consists of: NumPy's functions on the matrices in the last two axes of arrays."""
+"""The functions of `laminax.numpy.linalg`: NumPy's functions on the matrices in the last two axes of arrays."""

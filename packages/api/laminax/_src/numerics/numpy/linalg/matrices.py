@@ -1,4 +1,4 @@
-"""What the functions of `numpy.linalg` have in common: the checks of their arguments, and small operations on matrices."""
+"""Helpers of the functions of `numpy.linalg`: the checks of their arguments, and small operations on matrices."""
 
 from __future__ import annotations
 

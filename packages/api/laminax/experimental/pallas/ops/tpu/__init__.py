@@ -1,4 +1,4 @@
-"""Those for TPUs. A table of contents."""
+"""Pallas kernels for TPUs. A table of contents."""
 
 from laminax._lazy import contents
 
