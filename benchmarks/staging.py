@@ -68,7 +68,7 @@ def quantities(equations: int) -> dict[str, tuple[Callable[[Any], Any], Callable
 
 
 def growth_quantities() -> dict[str, tuple[Callable[[Callable], Callable], ShapedArray]]:
-    """The transformations of the program, each with its first argument."""
+    """The transformations of the program, each with the type of its first argument."""
     batch = ShapedArray((4, 8, 8), MATRIX.dtype)
 
     def total_of_grad(fun):

@@ -13,7 +13,7 @@ ALL_CALLS = (jit_p, checkpoint_p)
 
 @cached_by_jaxpr
 def inline_calls(closed: ClosedJaxpr, primitives: tuple = (jit_p,)) -> ClosedJaxpr:
-    """The same program with the called programs written in place; what the parameter `primitives` names counts as a call."""
+    """The same program with the called programs written in place; `primitives` are the primitives that count as calls."""
     if not any(eqn.primitive in primitives for eqn in closed.eqns):
         return closed
     eqns: list[JaxprEqn] = []

@@ -132,7 +132,7 @@ def linearize_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate_
 
 
 def _with_zero_results(jaxpr: Jaxpr, present: Sequence[bool], wanted: Sequence[bool], avals: Sequence[ShapedArray]) -> Jaxpr:
-    """A jaxpr that returns the present ones of several tangents, made to return zeros for the others that are wanted."""
+    """The jaxpr, which returns the `present` tangents, changed to return zeros for the other `wanted` tangents."""
     found = iter(jaxpr.outvars)
     trace = StagingTrace("zeros")
     trace.is_explicit = trace.is_explicit or any(aval._plain is not None for aval in avals)
@@ -192,7 +192,7 @@ def transpose_jaxpr(closed: ClosedJaxpr, linear: tuple[bool, ...], ct_nonzero: t
 
 
 def linear_program_of_jaxpr(closed: ClosedJaxpr, linear: Sequence[bool], fixed: Sequence[Any]) -> LinearProgram:
-    """The linear program of a jaxpr: equations on linear values are recorded as they are, the others run now.
+    """The linear program of a jaxpr: equations with linear operands are recorded as they are; the other equations run now.
 
     Args:
       closed: a program that is linear in the marked inputs.
@@ -239,7 +239,7 @@ def linear_program_of_jaxpr(closed: ClosedJaxpr, linear: Sequence[bool], fixed: 
 
 
 def _with_calls_split(eqns: Sequence[JaxprEqn], linear: Container[Any]) -> Iterator[JaxprEqn]:
-    """The equations, with the parts of those calls of which only some results are linear; `linear` grows meanwhile."""
+    """The equations, in which calls with only some linear results are split in two; `linear` grows during the iteration."""
     for eqn in eqns:
         parts = None
         if eqn.primitive.multiple_results:
@@ -273,7 +273,7 @@ def batch_jaxpr(closed: ClosedJaxpr, axis: Axis, in_axes: tuple[int | None, ...]
       closed: the program for one example.
       axis: the mapped axis.
       in_axes: the batch axis of each input.
-      out_axes: where the batch axis of each result must be; as it comes by default.
+      out_axes: the batch axis that each result must have; by default the one that the rules give it.
     """
     found: list[int | None] = []
 

@@ -15,8 +15,8 @@ from laminax_transforms.differentiation.gradients import checked_argnums, chosen
 def fwd_and_bwd(fun: Callable, argnums: int | Sequence[int], has_aux: bool = False) -> tuple[Callable, Callable]:
     """Makes the functions of a forward and a backward pass.
 
-    Unlike the function that `vjp` returns, which is another one after each call, the backward pass is one function of
-    the residuals, that can be traced and compiled once.
+    `vjp` returns a new function after each call. Here the backward pass is one function of the residuals, which can be traced and
+    compiled once.
 
     Args:
       fun: function of arrays and pytrees of them.

@@ -1,4 +1,4 @@
-"""Callbacks on buffers: what `vmap` makes of them; there is nothing to differentiate in a Python function."""
+"""Batching of callbacks on buffers. They have no derivatives: a Python function cannot be differentiated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Callbacks: what `vmap` makes of them; there is nothing to differentiate in a Python function."""
+"""Batching of callbacks. They have no derivatives: a Python function cannot be differentiated."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def _pure_callback_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequen
 
 def batch_by_method(axis: Any, operands: Sequence[Any], batch_axes: Sequence[int | None], vmap_method: str | None, call: Callable,
                     name: str, detail: str) -> Any:
-    """Batches what is no program, in one of the ways that `pure_callback` documents.
+    """Batches a call of an opaque function, by one of the methods that `pure_callback` documents.
 
     Args:
-      call: with `is_batched`, runs on operands with the batch in front, if they have one, for results with it.
-      name, detail: what is batched, for the message of those that do not say how.
+      call: runs the function; with `is_batched`, on operands with the batch axis in front (if they have one), for results with it.
+      name, detail: the operation and the advice, for the error if vmap_method is None.
     """
     if vmap_method is None:
         raise NotImplementedError(f"vmap is only supported for the {name} primitive when vmap_method is one of 'sequential', "
@@ -76,7 +76,7 @@ def batch_by_method(axis: Any, operands: Sequence[Any], batch_axes: Sequence[int
 
 
 def _looped(fun: Callable, operands: Sequence[Any], mapped: Sequence[bool], size: int) -> tuple[Any, Any]:
-    """One example after the other."""
+    """Runs one example after the other, in a loop."""
 
     def one(chosen: Sequence[ArrayLike]) -> Any:
         found = iter(chosen)
@@ -87,7 +87,7 @@ def _looped(fun: Callable, operands: Sequence[Any], mapped: Sequence[bool], size
 
 
 def _unrolled(fun: Callable, operands: Sequence[Any], mapped: Sequence[bool], size: int) -> tuple[Any, Any]:
-    """One example after the other, without a loop."""
+    """Runs one example after the other, with one call in the program for each."""
     rows = [fun(*[index_in_dim(x, i, 0, keepdims=False) if m else x for x, m in zip(operands, mapped)]) for i in range(size)]
     results = [concatenate([expand_dims(y, (0,)) for y in column], 0) for column in zip(*rows)]
     return results, [0] * len(results)
@@ -105,6 +105,6 @@ def _io_callback_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence
 
 @axis_batching_rule(op.debug_callback_p)
 def _debug_callback_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
-    """Once per example, in their order."""
+    """Calls back once per example, in the order of the examples."""
     operands = [x if b is None else move_axis(x, b, 0) for x, b in zip(operands, batch_axes)]
     return _unrolled(lambda *xs: op.debug_callback_p.bind(*xs, **params), operands, [b is not None for b in batch_axes], axis.size)

@@ -66,7 +66,7 @@ def _jit_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | N
 
 
 def _checkpoint_like(params: dict, closed: ClosedJaxpr, operands: Sequence[Any], kept: Iterable[int], differentiated: bool) -> list:
-    """Binds a call like that of the parameters, whose operands those numbered `kept` are the first of."""
+    """Binds a checkpointed call with these parameters; its first operands are the original operands numbered `kept`."""
     flags = params["prevent_cse"]
     if isinstance(flags, tuple):
         flags = tuple(flags[i] for i in kept)

@@ -66,7 +66,7 @@ def _custom_jvp_call_transpose(cts: Sequence[Any], *operands: Any, call_jaxpr: C
 
 
 def _transpose_linear_call(cts: Sequence[Any], operands: Sequence[Any], closed: ClosedJaxpr) -> list[Any]:
-    """The call is linear in the marked operands: its rule does not matter, its adjoint is that of its jaxpr."""
+    """The call is linear in the marked operands: its adjoint is that of its jaxpr, and its rule is not needed."""
     linear = tuple(is_linear(x) for x in operands)
     adjoint = transpose_jaxpr(closed, linear, tuple(ct is not ZERO for ct in cts))
     fixed = [x for x in operands if not is_linear(x)]
@@ -102,7 +102,7 @@ def _custom_vjp_call_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequ
     return results, [0 if results_batched() else None] * len(results)
 
 
-# The tangents of what has a backward rule: `custom_vjp_tangents` records them.
+# The tangents of functions with a backward rule, which `custom_vjp_tangents` records.
 
 
 @transpose_rule(custom_vjp_tangent_p)
@@ -113,7 +113,7 @@ def _custom_vjp_tangent_transpose(cts: Sequence[Any], *operands: Any, bwd: Any, 
 
 @axis_batching_rule(custom_vjp_tangent_p)
 def _custom_vjp_tangent_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
-    """Batching the recorded tangent map: its transpose is the backward rule over the batch."""
+    """Batches the recorded tangent map, whose transpose is the backward rule over the batch."""
     count, bwd = params["num_residuals"], params["bwd"]
     tangents = [batch_axis_first(t, b, axis.size) for t, b in zip(operands[count:], batch_axes[count:])]
     num_tangents, residual_axes = len(tangents), list(batch_axes[:count])  # the rule must not hold on to the operands
@@ -189,7 +189,7 @@ def _derivative_rule(rule: _FlatRule, nonzero: tuple[bool, ...], skipped: int) -
 
 @linearize_rule(custom_vmap_call_p)
 def _custom_vmap_linearize(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
-    """The tangents are one linear equation, which computes again what it needs of the primals."""
+    """The tangents are one linear equation, which recomputes the primal values that it needs."""
     call = params["call"]
     nonzero = tuple(t is not ZERO for t in tangents)
     derived = jvp_jaxpr(call, nonzero, True)

@@ -19,7 +19,7 @@ def _check_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -
 
 @batching_rule(check_p)
 def _check_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[list[Any], list[int | None]]:
-    """One check of the whole batch, which shows what the first failing example has."""
+    """One check of the whole batch, which shows the values of the first failing example."""
     pred, *payload = operands
     axis, *payload_axes = batch_axes
     first = np.int32(0) if axis is None else argmin(pred, 0, np.int32)

@@ -1,7 +1,7 @@
 """Collectives: derivatives, transposes, and how they become ordinary operations under the `vmap` that defines their axis.
 
-The transpose of a sum over participants is a sum over participants: the cotangent of a result that each participant has is
-taken to be each one's own share. So `grad` inside of a named axis is the gradient of the sum of all participants' results.
+The transpose of a sum over participants is a sum over participants: a cotangent of the result is taken to be the participant's own
+share. So `grad` inside of a named axis is the gradient of the sum of all participants' results.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def _ppermute_transpose(ct: Any, x: Any, *, axis_name: tuple, perm: tuple) -> li
     return [op.ppermute_p.bind(ct, axis_name=axis_name, perm=tuple((d, s) for s, d in perm))]
 
 
-# Batching. Of each rule one half carries the batch axis along, when the collective is over other axes; the other half
-# is the collective over the mapped axis itself.
+# Batching. Each rule has two cases: a collective over other axes, which carries the batch axis along, and a collective over the
+# mapped axis itself.
 
 
 def _take_rows(x: ArrayLike, indices: np.ndarray) -> Array:
@@ -163,7 +163,7 @@ def _require_one_name(primitive: Primitive, names: Sequence) -> None:
 
 
 def _reduce_in_groups(x: ArrayLike, groups: tuple[tuple[int, ...], ...], reduce: Callable) -> Array:
-    """Every row the reduction over the rows of its group."""
+    """Replaces each row by the reduction over the rows of its group."""
     totals = [reduce(_take_rows(x, np.array(group)), (0,)) for group in groups]
     stacked = concatenate([reshape(t, (1, *get_aval(t).shape)) for t in totals], 0)
     group_of = np.zeros(sum(map(len, groups)), np.int32)
@@ -243,7 +243,7 @@ def _reduce_scatter_batch(axis: Axis, operands: Sequence[Any], batch_axes: Seque
         kept = (get_aval(x).shape[dim] // axis_size,) if tiled else ()
         x = _split_axis(x, dim, (*sizes, *kept))
     place = dim + axis_name.index(axis.name)
-    x = move_axis(x, place, 0)  # which of the parts a participant gets, is its index: this axis becomes the batch axis
+    x = move_axis(x, place, 0)  # a participant gets the part with its index: the axis of the parts becomes the batch axis
     for name in axis_name:
         if name != axis.name:
             x = op.reduce_scatter_p.bind(x, scatter_dimension=dim + 1, axis_name=(name,), axis_index_groups=None,
@@ -267,7 +267,7 @@ def _all_to_all_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[
                                axis_index_groups=axis_index_groups, tiled=tiled)  # refuses sizes that do not fit
     split, concat = split_axis + 1, concat_axis + 1
     counts = [op.axis_size(name) for name in names] if axis_index_groups is None else [len(axis_index_groups[0])]
-    # The parts, by the coordinates of who gets them; with `tiled` a part is a block, whose axis stays.
+    # The parts, by the coordinates of the receiving participants; with `tiled` a part is a block, whose axis stays.
     x = _split_axis(x, split, [*counts, get_aval(x).shape[split] // math.prod(counts)] if tiled else counts)
     if axis_index_groups is None:
         for place, name in enumerate(names, split):  # each name trades its own coordinate of the parts

@@ -56,7 +56,7 @@ def _dot_general_transpose(ct: Any, lhs: Any, rhs: Any, *, dimension_numbers: tu
 
 
 def _before(split: TypeSharding, permutation: tuple[int, ...] | None) -> TypeSharding:
-    """How a product must be split over explicit mesh axes to be the cotangent of a value split so once its axes are permuted."""
+    """The sharding of a product that becomes, by the permutation of its axes, the sharding of the cotangent of a value split as `split`."""
     split = split.of_cotangents()
     if permutation is None:
         return split
@@ -74,7 +74,7 @@ def _lhs_adjoint(lhs_ndim: int, rhs_ndim: int, dimension_numbers: tuple[tuple[An
     rhs_free = free_axes(rhs_ndim, rhs_contracting, rhs_batch)
     first_rhs = len(lhs_batch) + len(lhs_free)  # the result's axes: batch, lhs free, rhs free
     numbers = ((tuple(range(first_rhs, first_rhs + len(rhs_free))), rhs_free), (tuple(range(len(lhs_batch))), rhs_batch))
-    # rhs's contracting axes are what is left of it, in its own order; each stands for its partner in lhs.
+    # rhs keeps its contracting axes, in its own order; each stands for its partner in lhs.
     partners = dict(zip(rhs_contracting, lhs_contracting))
     return numbers, _sorting((*lhs_batch, *lhs_free, *(partners[axis] for axis in sorted(rhs_contracting))))
 
@@ -131,7 +131,7 @@ def _batched_numbers(lhs_ndim: int, rhs_ndim: int, lhs_axis: int | None, rhs_axi
 
 
 def _shifted(axes: tuple[int, ...], inserted: int | None) -> tuple[int, ...]:
-    """The numbers of the axes after another one has been inserted."""
+    """The numbers of the axes after one axis has been inserted."""
     return axes if inserted is None else tuple(axis + (axis >= inserted) for axis in axes)
 
 
@@ -150,7 +150,7 @@ def _ragged_dot_general_transpose(ct: Any, lhs: Any, rhs: Any, group_sizes: Any,
     position = 0 if is_linear(lhs) else 1
     operand = (lhs, rhs)[position]
     first, second, adjoint_numbers, permutation = adjoint(ct, lhs, rhs, numbers, position)
-    # An outer axis of the ragged one may be of the other kind in the adjoint; only plain group sizes say the same in both.
+    # An axis outside of the ragged axis may have another role in the adjoint; only plain group sizes mean the same in both.
     if get_aval(group_sizes).ndim > 1 and outer_ragged_axes(len(lhs.shape), numbers) != numbers[0][1][0]:
         raise NotImplementedError("ragged_dot_general: no transpose rule for group sizes that differ along axes outside the "
                                   "ragged one, except batch axes")

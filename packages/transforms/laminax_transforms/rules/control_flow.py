@@ -161,10 +161,10 @@ def _cond_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | 
 
 
 def _select_branch(axis: Any, index: ArrayLike, operands: Sequence[Any], mapped: Flags, branches: Sequence[ClosedJaxpr]) -> tuple[Any, Any]:
-    """A mapped index: all branches run, and each example takes the results of its own.
+    """The batching of cond with a mapped index: all branches run, and each example takes the results of its own branch.
 
-    A branch sees the operands of the examples that did not choose it through stop_gradient, so that an infinite
-    derivative there does not become NaN in theirs.
+    A branch gets the operands of examples that did not choose it through stop_gradient, so that an infinite derivative of the
+    branch there does not become NaN in the derivatives of these examples.
     """
     if has_io(*branches):
         raise NotImplementedError("vmap of cond: the predicate is batched and a branch has IO effects, which would run for "

@@ -1,9 +1,9 @@
 """Derivatives, transposes and batching of scan: the body is transformed, once per question.
 
-scan, linearized, is a scan of the primal part, which stacks the residuals of each step, and a linear scan over them.
-Residuals that are the same in every step are computed before the loop and not stacked; those that are slices of xs or
-of a stacked result are not stored again. Its transpose is a scan in the other direction, which sums the cotangents of
-the constants in its carry.
+A linearized scan is a scan of the primal part, which stacks the residuals of each step, and a linear scan over them.
+Residuals that are the same in every step are computed before the loop and not stacked; residuals that are slices of xs or
+of a stacked result are not stored a second time. The transpose of the linear scan is a scan in the other direction, which
+sums the cotangents of the constants in its carry.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _hoist(jaxpr: Jaxpr, wanted: Sequence[Var], given: set[Var], results: Sequen
 
 def _residual_sources(residuals: Sequence[Var], ys: Sequence[Any], known: dict[str, Sequence[Var]]) \
         -> tuple[list[tuple[str, int]], list[Any]]:
-    """Where the linear scan finds each residual, and the stacked results with those residuals added that are nowhere yet."""
+    """The source of each residual of the linear scan; and the stacked results, with the residuals that have no other source added."""
     places = {v: (where, i) for where, group in known.items() for i, v in enumerate(group)}
     stacked = list(ys)
     for i, v in enumerate(ys):
@@ -252,7 +252,7 @@ def _transpose_scan(closed: ClosedJaxpr, linear: Flags, num_consts: int, num_car
     fixed_consts = num_consts - lin_consts
     fixed_xs = len(jaxpr.invars) - fixed_consts - lin_consts - lin_carry - lin_xs
     marks = (*[False] * fixed_consts, *[True] * (lin_consts + lin_carry), *[False] * fixed_xs, *[True] * lin_xs)
-    # The results: the linear carry, then ys. Those of the carry have cotangents if they do after any step.
+    # The results: the linear carry, then ys. A carried value has a cotangent if it has one after any step.
     carry_ct = tuple(present(ct_nonzero[:num_carry], linear[num_consts:end]))
     while True:
         reached = present(cotangent_parameters(jaxpr, marks, (*carry_ct, *ct_nonzero[num_carry:])), marks)

@@ -45,5 +45,5 @@ def full_tangents(tangents: Sequence[Any], primals: Sequence[Any], flags: Sequen
 
 
 def front_axes(flags: Sequence[bool]) -> tuple[int | None, ...]:
-    """The batch axes of values that have theirs in front where they are marked, and none elsewhere."""
+    """The batch axes of values: in front for the marked values, None for the others."""
     return tuple(0 if has else None for has in flags)

@@ -1,4 +1,4 @@
-"""Derivatives and batching of while: forward mode only, since how many residuals the transpose needs is not known before it runs."""
+"""Derivatives and batching of while: forward mode only, since the number of steps, and so of residuals, is not known before it runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @jvp_rule(while_p, symbolic_zeros=True)
 def _while_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
-    """Forward mode: the carry and its tangent go round together."""
+    """Forward mode: the loop carries the tangents beside the values."""
     body, operands = _while_with_tangents(primals, tangents, params)
     count = len(params["body_jaxpr"].out_avals)
     if not any(body.out_flags):
@@ -42,7 +42,7 @@ def _while_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -
 
 @linearize_rule(while_p)
 def _while_linearize(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
-    """The tangents' loop runs the primal loop again: it cannot store what it needs of a number of steps not yet known."""
+    """The loop of the tangents runs the primal loop again: the residuals of an unknown number of steps cannot be stored."""
     results = while_p.bind(*primals, **params)
     body, operands = _while_with_tangents(primals, tangents, params)
     if not any(body.out_flags):
@@ -133,7 +133,7 @@ def _batch_while(cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, axis: Any, ma
 
     flags, carry_flags = scan_fixpoint(body_jaxpr, body_flags, body_nconsts, count, step)
     (is_masked,) = batched_results(cond_jaxpr, (*cond_flags, *carry_flags), axis)
-    if is_masked:  # whatever the body changes differs between examples
+    if is_masked:  # the values that the body changes differ between examples
         changes = [a is not b for a, b in zip(body_jaxpr.jaxpr.invars[body_nconsts:], body_jaxpr.jaxpr.outvars)]
         flags, carry_flags = scan_fixpoint(body_jaxpr, (*flags[:body_nconsts], *union(carry_flags, changes)), body_nconsts,
                                            count, step)
@@ -150,7 +150,7 @@ def _batch_while(cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, axis: Any, ma
 
 
 def has_io(*jaxprs: ClosedJaxpr) -> bool:
-    """Whether they have effects other than debugging's, which may happen once too often."""
+    """Whether the programs have effects other than debugging effects, which may happen once too often."""
     return any(effect != debug_effect for jaxpr in jaxprs for effect in jaxpr.effects)
 
 

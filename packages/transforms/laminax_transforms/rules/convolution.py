@@ -64,7 +64,7 @@ def _lhs_adjoint(ct: Any, lhs: Any, rhs: Any, *, window_strides: tuple[int, ...]
         ct, kernel, window_strides=lhs_dilation, padding=tuple(pads), lhs_dilation=window_strides, rhs_dilation=rhs_dilation,
         dimension_numbers=ConvDimensionNumbers(out_spec, (rhs_spec[1], rhs_spec[0], *rhs_spec[2:]), lhs_spec),
         feature_group_count=groups, batch_group_count=1, precision=precision, preferred_element_type=preferred_element_type,
-        out_sharding=None)  # how the cotangent is split is said where it is used
+        out_sharding=None)  # the sharding of the cotangent is set where it is used
     return _move_group(result, lhs_spec[1], lhs_spec[0], batch_group_count)
 
 
@@ -110,7 +110,7 @@ def _conv_batch(operands: Sequence[Any], batch_axes: Sequence[Any], *, dimension
     lhs_axis, rhs_axis = batch_axes
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     size = get_aval(lhs).shape[lhs_axis] if lhs_axis is not None else get_aval(rhs).shape[rhs_axis]
-    if not size:  # no example, whose axis could be taken out of a merged one again
+    if not size:  # a mapped axis of size 0 could not be split from a merged axis again
         avals = [get_aval(x) if axis is None else remove_axis(get_aval(x), axis) for x, axis in zip(operands, batch_axes)]
         result = conv_general_dilated_p.shape_rule(*avals, dimension_numbers=dimension_numbers, feature_group_count=feature_group_count,
                                                    batch_group_count=batch_group_count, **params)

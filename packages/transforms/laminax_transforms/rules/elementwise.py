@@ -81,7 +81,7 @@ define_zero_derivative(op.floor_p, op.ceil_p, op.round_p, op.is_finite_p, op.not
                        op.shift_right_logical_p, op.eq_p, op.ne_p, op.lt_p, op.le_p, op.gt_p, op.ge_p,
                        op.nextafter_p, op.stop_gradient_p, op.bitcast_convert_type_p, op.eq_to_p, op.lt_to_p, op.le_to_p)
 
-# An accuracy is asked for the function, not for its derivative.
+# The parameter `accuracy` holds for the function, not for its derivative.
 define_jvp(op.exp_p, lambda t, y, x, accuracy=None: mul(t, y))
 define_jvp(op.exp2_p, lambda t, y, x, accuracy=None: mul(t, mul(y, float(np.log(2)))))
 define_jvp(op.expm1_p, lambda t, y, x, accuracy=None: mul(t, add(y, 1.0)))
@@ -149,7 +149,7 @@ define_jvp(op.complex_p, lambda t, z, x, y: op.complex(t, full(t.shape, 0, t.dty
 def _balanced_extremum(is_beyond: Callable[[Any, Any], Any], t: ArrayLike, z: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
     """1 where x alone is the extremum z, 1/2 in a tie, 0 elsewhere, also where either is NaN.
 
-    Numbers with an order are compared with each other, so that z is not needed, which a compiler would make again.
+    Ordered numbers are compared with each other instead of with z, so that a compiler need not recompute z.
     """
     alone, both = (eq(x, z), eq(y, z)) if _is_complex(x) else (is_beyond(x, y), eq(x, y))
     one, half, zero = (full(z.shape, c, z.dtype) for c in (1, 0.5, 0))

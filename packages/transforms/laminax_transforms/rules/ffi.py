@@ -1,4 +1,4 @@
-"""Calls of native functions: what `vmap` makes of them; there is nothing to differentiate in machine code."""
+"""Batching of calls of native functions. They have no derivatives: machine code cannot be differentiated."""
 
 from __future__ import annotations
 

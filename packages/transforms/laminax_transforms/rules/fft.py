@@ -20,7 +20,7 @@ define_linear(fft_p)
 def _fft_transpose(ct: Any, x: Any, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> list[Any]:
     if fft_type in (FftType.FFT, FftType.IFFT):  # the matrix is symmetric
         return [fft_p.bind(ct, fft_type=fft_type, fft_lengths=fft_lengths)]
-    # Of a real transform only half the coefficients exist; those inside stand for two of the whole.
+    # A real transform has only half of the coefficients; each inner one stands for two of the full transform.
     aval, n = get_aval(ct), fft_lengths[-1]
     count = np.full((*(1,) * (aval.ndim - 1), n // 2 + 1), 2)
     count[..., 0] = 1

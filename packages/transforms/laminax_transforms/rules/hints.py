@@ -1,4 +1,4 @@
-"""Derivatives and batching of hints: they hold of the primal and of the whole batch."""
+"""Derivatives and batching of hints: a hint applies to the primal, and to the whole batch."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Derivatives and batching of indexing operations.
 
-Reading is linear in the array read, and its transpose adds what was read back to where it came from; writing is
-linear in the array and in what is written. Batched gathers and scatters use the batching dimensions of their dimension
-numbers.
+A read is linear in its array, and its transpose adds the cotangents at the places that were read; a write is linear in the
+array and in the written values. Batched gathers and scatters use the batching dimensions of their dimension numbers.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def _shifted(axes: Sequence[int]) -> tuple[int, ...]:
 def gather_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: GatherDimensionNumbers,
                  slice_sizes: tuple[int, ...], indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode,
                  fill_value: Any) -> tuple[Any, Any]:
-    """The batching rule of gather, for whatever becomes one."""
+    """The batching rule of gather, also for operations that become a gather when they are batched."""
     (x, indices), (x_axis, indices_axis) = operands, batch_axes
     offset, collapsed, index_map, x_batching, indices_batching = dimension_numbers
     if x_axis is not None:
@@ -74,7 +73,7 @@ def gather_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, d
                          unique_indices=unique_indices, mode=mode, fill_value=fill_value), 0
 
 
-# Scatter: what all kinds share
+# Scatter: rules for all kinds
 
 SCATTERS = (op.scatter_p, op.scatter_add_p, op.scatter_sub_p, op.scatter_mul_p, op.scatter_min_p, op.scatter_max_p)
 
@@ -98,7 +97,7 @@ def _hints(params: dict[str, Any]) -> dict:
 def batch_scatter(primitive: Primitive, operands: Sequence[Any], batch_axes: Sequence[int | None], *,
                   dimension_numbers: ScatterDimensionNumbers, indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode,
                   update_jaxpr: Jaxpr | None, update_consts: tuple[Any, ...]) -> tuple[Any, Any]:
-    """The batching rule of every scatter, and of whatever becomes one."""
+    """The batching rule of every scatter, also for operations that become a scatter when they are batched."""
     (x, indices, updates), (x_axis, indices_axis, updates_axis) = operands, batch_axes
     size = next(value.shape[axis] for value, axis in zip(operands, batch_axes) if axis is not None)
     x, updates = batch_axis_first(x, x_axis, size), batch_axis_first(updates, updates_axis, size)
@@ -167,7 +166,7 @@ def _scatter_mul_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params
     return [op.scatter_mul_p.bind(ct, indices, updates, **params), None, None]
 
 
-# scatter-min and scatter-max: all that attain the extremum share the derivative equally.
+# scatter-min and scatter-max: the elements and updates that attain the extremum share the derivative equally.
 
 
 def _define_extremal_scatter(primitive: Primitive) -> None:

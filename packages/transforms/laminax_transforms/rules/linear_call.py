@@ -1,4 +1,4 @@
-"""Linear calls: tangents go through the same call, the transpose is the other function, and both are batched together."""
+"""Linear calls: tangents go through the same call, the transpose calls the other function, and both functions are batched together."""
 
 from __future__ import annotations
 

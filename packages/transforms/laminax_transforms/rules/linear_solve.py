@@ -72,7 +72,7 @@ def _solve_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int |
     const_flags = const_axes.map(lambda axes: tuple(a is not None for a in axes))
     present = [part for part in zip(jaxprs, const_flags) if part[0] is not None]
     marks = tuple(a is not None for a in b_axes)
-    while True:  # the vectors are mapped alike in all of the functions, each of which may map more of them
+    while True:  # all functions must map the same vectors; each function may add mapped vectors
         found = [batched_results(jaxpr, (*flags, *marks), axis)[:len(marks)] for jaxpr, flags in present]
         joined = tuple(any(flags) for flags in zip(marks, *found))
         if joined == marks:

@@ -50,7 +50,7 @@ def _random_wrap_batch(operands: Sequence[Any], batch_axes: Sequence[int], *, im
 @batching_rule(op.rng_bit_generator_p)
 def _rng_bit_generator_batch(operands: Sequence[Any], batch_axes: Sequence[int], *, shape: tuple[int, ...],
                              **params: Any) -> tuple[Any, Any]:
-    # The first state makes the bits of all, as documented: the generator has no form that takes many states.
+    # The first state makes the bits of all examples, as documented: the generator takes one state only.
     states = move_axis(operands[0], batch_axes[0], 0)
     count, words = get_aval(states).shape
     if not count:

@@ -117,7 +117,7 @@ for _primitive in (op.reduce_sum_p, op.reduce_prod_p, op.reduce_max_p, op.reduce
 
 @jvp_rule(op.reduce_p, symbolic_zeros=True)
 def _reduce_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
-    """Through a tree of the computation's own derivative, which the monoid's laws make equal to any other order."""
+    """Differentiates the reduction as a tree of its computation; by the monoid's laws its order does not matter."""
     results = op.reduce_p.bind(*primals, **params)
     if all(not dtypes.issubdtype(r.dtype, dtypes.inexact) for r in results) or all(t is ZERO for t in tangents):
         return results, [ZERO] * len(results)
@@ -164,7 +164,7 @@ def _reduce_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int 
     shifted = tuple(d + 1 for d in dimensions)
     if all(b is None for b in init_axes):
         return op.reduce_p.bind(*arrays, *inits, dimensions=shifted, jaxpr=jaxpr), [0] * len(arrays)
-    # An initial value per example: no compiled reduction takes that.
+    # No compiled reduction takes an initial value per example.
     shape = tuple(size for i, size in enumerate(arrays[0].shape) if i not in shifted)
     starts = [broadcast_in_dim(x, shape, () if b is None else (0,)) for x, b in zip(inits, init_axes)]
     return _reduce_by_halves([*arrays, *starts], dimensions=shifted, jaxpr=jaxpr), [0] * len(arrays)

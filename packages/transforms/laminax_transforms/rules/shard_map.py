@@ -1,9 +1,10 @@
-"""Programs per device: the program is transformed, and what it saves or leaves is split over the devices.
+"""Programs per device: the program is transformed, and its residuals and results are split over the devices.
 
-A value that a spec does not split along an axis of the program is on all devices there. Of a result each is taken to be the same:
-its cotangent is dealt out in equal shares. Of an operand each is used: the cotangents are summed. Together with sums whose
-transpose is a sum (see `rules.collectives`) that is the derivative of the whole. With `check_vma` the types in the program say
-what all devices share, and its own transposition sees to it (see `varying`).
+A value that a spec does not split along an axis of the program is on all devices along that axis. If it is a result, the devices'
+values are taken to be equal, and each device gets an equal share of the cotangent. If it is an operand, each device uses it, and
+the cotangents of the devices are summed. Together with sums whose transpose is a sum (see `rules.collectives`) this gives the
+derivative of the whole. With `check_vma` the types in the program say which values all devices share, and the transposition of the
+program sums their cotangents (see `varying`).
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ if TYPE_CHECKING:
 
 
 def _axes(params: dict[str, Any]) -> Any:
-    """The named axes of the program, bound."""
+    """A context in which the named axes of the program are bound."""
     return running_along([(name, params["mesh"].shape[name]) for name in params["manual_axes"]], params["check_vma"], None,
                          params.get("unchecked_axes", ()))
 
 
 def _unchecked(params: dict[str, Any]) -> tuple:
-    """The axes of which types in the program do not say along which values vary."""
+    """The axes along which the types in the program do not record whether values vary."""
     return params.get("unchecked_axes", ()) if params["check_vma"] else params["manual_axes"]
 
 
@@ -92,7 +93,7 @@ def _shard_map_linearize(primals: Sequence[Any], tangents: Sequence[Any], **para
 
 @cached_by_jaxpr
 def _with_axis_on_results(closed: ClosedJaxpr, first: int) -> ClosedJaxpr:
-    """The program whose results from the given one on have an axis of size 1 in front."""
+    """The program with an axis of size 1 in front of the results from number `first` on."""
     def fun(*args: ArrayLike) -> list[Any]:
         results = eval_jaxpr(closed.jaxpr, closed.consts, *args)
         return [*results[:first], *(reshape(r, (1, *get_aval(r).shape)) for r in results[first:])]
@@ -102,7 +103,7 @@ def _with_axis_on_results(closed: ClosedJaxpr, first: int) -> ClosedJaxpr:
 
 @cached_by_jaxpr
 def _without_axis_on_operands(closed: ClosedJaxpr, which: tuple[bool, ...]) -> ClosedJaxpr:
-    """The program of which the marked ones of the first operands come with an axis of size 1 in front."""
+    """The program whose marked operands (flags for the first operands) have an axis of size 1 in front."""
     def fun(*args: ArrayLike) -> Any:
         plain = [reshape(x, get_aval(x).shape[1:]) if has_axis else x for x, has_axis in zip(args, which)]
         return eval_jaxpr(closed.jaxpr, closed.consts, *plain, *args[len(which):])
@@ -164,7 +165,7 @@ def _shard_map_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[i
 
 
 def _check_split(axis: Any, split: tuple, params: dict[str, Any]) -> None:
-    """The devices along these axes can share a batch: nothing else is split over them, and none needs to know of the others."""
+    """Checks that devices along these axes can share a batch: no spec uses the axes, and no operation communicates along them."""
     title = f"vmap(spmd_axis_name={axis.spmd_name!r}) of shard_map"
     for what in ("in_specs", "out_specs"):
         if used := [spec for spec in params[what] if set(split) & set(spec.names())]:
@@ -190,7 +191,7 @@ def _communicates_along(program: ClosedJaxpr | Jaxpr, names: set) -> str:
 
 
 def _batched_spec(spec: PartitionSpec, batch_axis: int | None, ndim: int, split: tuple) -> PartitionSpec:
-    """The spec of what has a batch axis more, which is split over the given mesh axes."""
+    """The spec of a value with a batch axis added, which is split over the given mesh axes."""
     if batch_axis is None:
         return spec
     entries = [*spec, *[None] * (ndim - len(spec))]

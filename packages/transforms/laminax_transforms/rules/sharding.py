@@ -26,14 +26,14 @@ def _sharding_constraint_transpose(ct: Any, x: Any, *, sharding: Any) -> list[An
     return [op.sharding_constraint_p.bind(ct, sharding=sharding)]
 
 
-@transpose_rule(op.device_put_p)  # the cotangent goes back to where the value came from, as far as that is known
+@transpose_rule(op.device_put_p)  # the cotangent goes back to the value's source, if that is known
 def _device_put_transpose(ct: Any, x: Any, *, sharding: Any, source: Any = None) -> list[Any]:
     if isinstance(sharding, MemorySpace):
         return [op.in_memory(ct, x.memory_space)]
     return [op.device_put_p.bind(ct, sharding=source or sharding, source=sharding)]
 
 
-@transpose_rule(op.reshard_p)  # the cotangent is split as that of the value was
+@transpose_rule(op.reshard_p)  # the cotangent gets the sharding of cotangents of the operand
 def _reshard_transpose(ct: Any, x: Any, *, dst: Any) -> list[Any]:
     return [op.reshard(ct, None if x._split is None else x._split.of_cotangents())]
 
@@ -49,7 +49,7 @@ def _layout_constraint_transpose(ct: Any, x: Any, *, layout: Layout) -> list[Any
     return [op.layout_constraint_p.bind(ct, layout=layout)]
 
 
-@axis_batching_rule(op.layout_constraint_p)  # one example lies behind the other
+@axis_batching_rule(op.layout_constraint_p)  # the examples lie one after the other in memory
 def _layout_constraint_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, layout: Any) -> tuple[Any, Any]:
     (x,), (b,) = operands, batch_axes
     order = (b, *[i + (i >= b) for i in layout.major_to_minor])

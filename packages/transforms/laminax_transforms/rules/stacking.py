@@ -1,4 +1,4 @@
-"""Derivatives and batching of stacking: linear, and each of the two is the other's transpose."""
+"""Derivatives and batching of stack and unstack: both are linear, and each is the other's transpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Static and donated arguments: from positions and names as the user gave them to both, checked.
+"""Static and donated arguments: the user's positions and names are checked and completed to both.
 
 With only positions or only names given, the other is inferred from the function's signature; with both given they are
 taken as they are.

@@ -14,7 +14,7 @@ def argument_names(fun: Callable | None, in_tree: Any, static_positions: Sequenc
     Args:
       fun: the function; None where it is gone, or unknown.
       in_tree: the structure of the arguments that are not static, as (args, kwargs).
-      static_positions: where static arguments are among the positional ones.
+      static_positions: the positions of static arguments.
     """
     arguments: dict[tuple[bool, Any], str] = {}
     names = []
@@ -28,7 +28,7 @@ def argument_names(fun: Callable | None, in_tree: Any, static_positions: Sequenc
 
 
 def _position(index: int, static_positions: Sequence[int]) -> int:
-    """Where an argument is that is number `index` of those that are not static."""
+    """The position of the argument that is number `index` among those that are not static."""
     for position in sorted(static_positions):
         index += position <= index
     return index

@@ -1,4 +1,4 @@
-"""The phases of compiling a function: each is timed, told to `laminax.monitoring`, and logged.
+"""The phases of compiling a function: each is timed, reported to `laminax.monitoring`, and logged.
 
 The logger is "laminax"; the level is that of warnings while `log_compiles` is on, else that of debugging.
 """
@@ -21,11 +21,11 @@ _EVENTS = {  # as JAX calls them
 
 
 class phase:
-    """A context manager around one phase: `with phase("Tracing", "jit(f)"): ...`; what fails is not reported.
+    """A context manager around one phase: `with phase("Tracing", "jit(f)"): ...`; a phase that fails is not reported.
 
     Args:
       verb: "Tracing", "Lowering" or "Compiling".
-      title: what is compiled.
+      title: the compiled function, for the log.
       avals: the arguments' types, for the log.
     """
 

@@ -18,8 +18,8 @@ class ProgramName(str):
       traced_for: the transformation, "jit".
       func_name: the function's name.
       func_src_info: the same with its place, "f at model.py:12".
-      arg_names: those of the program's arguments, by the function's parameters while the function lives.
-      result_paths: those of its results.
+      arg_names: the names of the program's arguments, from the function's parameters while the function lives.
+      result_paths: the names of its results.
     """
 
     traced_for: str
