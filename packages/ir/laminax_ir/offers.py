@@ -76,7 +76,9 @@ OFFERS: dict[str, str] = {
     "programs.effects": """
         AccumEffect DebugEffect Effect OrderedDebugEffect ReadEffect RefEffect WriteEffect debug_effect has_ordered
         has_refs ordered_debug_effect set_call_context""",
-    "programs.jaxpr": "Atom ClosedJaxpr DropVar Jaxpr JaxprEqn Literal Var joined_effects no_effects programs_within subjaxprs",
+    "programs.jaxpr": """
+        Atom ClosedJaxpr DropVar Jaxpr JaxprEqn Literal Var jaxprs_among joined_effects no_effects programs_within
+        subjaxprs""",
     "programs.primitive": "Primitive RuleTable Trait effects_rule shape_rule",
     "programs.result_types": "is_explicit typed_results",
     "pytrees.pytree": """
