@@ -46,17 +46,16 @@ _NAMES = {
     "laminax._src.exporting.xla_computation": "xla_computation",
     # arrays and devices
     "laminax_runtime": """
-        Array Device default_backend device_count devices get_abstract_mesh get_mesh host_count host_id host_ids local_device_count """
-        """make_array_from_callback
-        make_array_from_process_local_data make_array_from_single_device_arrays make_mesh NamedSharding Shard process_count
+        Array Device default_backend device_count devices get_abstract_mesh get_mesh host_count host_id host_ids
+        local_device_count make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays
+        make_mesh NamedSharding Shard process_count
         process_index process_indices set_mesh use_abstract_mesh""",
     "laminax._src.debugging.environment": "print_environment_info",
     # settings
     "laminax._settings": """
-        allow_f16_reductions array_garbage_collection_guard auto_pcast check_tracer_leaks checking_leaks config debug_infs """
-        """debug_key_reuse debug_nans
-        default_device
-        default_matmul_precision default_prng_impl enable_checks enable_custom_prng enable_x64 explain_cache_misses
+        allow_f16_reductions array_garbage_collection_guard auto_pcast check_tracer_leaks checking_leaks config debug_infs
+        debug_key_reuse debug_nans default_device default_matmul_precision default_prng_impl enable_checks enable_custom_prng
+        enable_x64 explain_cache_misses
         legacy_prng_key log_compiles no_execution no_tracing numpy_dtype_promotion numpy_rank_promotion
         remove_size_one_mesh_axis_from_type softmax_custom_jvp thread_guard
         threefry_partitionable transfer_guard

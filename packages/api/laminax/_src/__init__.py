@@ -19,9 +19,9 @@ array_methods.install()
 _STANDS_FOR = {
     "compiling": "compilation_cache stages xla_metadata",
     "debugging": "checkify",
-    "names":
-        """ad_util api api_util compiler core dispatch dtypes extend hijax interpreters public_test_util state traceback_util tree_util util
-        xla_bridge""",
+    "names": """
+        ad_util api api_util compiler core dispatch dtypes extend hijax interpreters public_test_util state traceback_util tree_util
+        util xla_bridge""",
     "numerics": "flatten_util image nn numpy random scipy",
     "parallel": "custom_partitioning pmap shard_map",
     "placement": "distributed",
