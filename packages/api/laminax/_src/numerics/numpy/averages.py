@@ -17,7 +17,15 @@ from laminax_ir.types.avals import get_aval
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy.arguments import axis_tuple, convert, dtype_of, ensure_array, refuse_out, shape_of, user_dtype
 from laminax._src.numerics.numpy.conditions import _where
-from laminax._src.numerics.numpy.reducing import DOC, WHERE_DOC, accumulation_dtype, checked_mask, reduce_over_axes, static_axis
+from laminax._src.numerics.numpy.reducing import (
+    DOC,
+    WHERE_DOC,
+    accumulation_dtype,
+    checked_mask,
+    neutral_scalar,
+    static_axis,
+    with_kept_axes,
+)
 from laminax._src.numerics.numpy.reductions import _sum
 
 if TYPE_CHECKING:
@@ -42,13 +50,17 @@ def _mean(a: ArrayLike, axis: Any, dtype: Any, keepdims: bool, where: ArrayLike 
     axes = axis_tuple("mean", axis, aval.ndim)
     result = dtypes.to_inexact_dtype(aval.dtype) if dtype is None else dtype
     computed = accumulation_dtype(result) if dtype is None else result
-    total = reduce_over_axes("mean", a, axes, computed, keepdims, None, where, reduction.reduce_sum, operators.add, "sum", False)
-    if where is None:
+    if aval.dtype != computed or aval.weak_type:
+        a = op.convert_element_type(a, computed)
+    if where is not None:
+        where = checked_mask("mean", where, aval.shape)
+        a = _where(where, a, neutral_scalar(0, computed))
+    total = with_kept_axes(reduction.reduce_sum(a, axes), axes, keepdims)
+    if where is not None:
+        count = with_kept_axes(reduction.reduce_sum(op.convert_element_type(where, computed), axes), axes, keepdims)
+    else:
         size = math.prod(aval.shape[i] for i in axes)
         count = scalar_like(float(size) if type(size) is int and dtypes.issubdtype(computed, dtypes.inexact) else size, computed)
-    else:
-        count = reduce_over_axes("mean", checked_mask("mean", where, aval.shape), axes, computed, keepdims, None, None,
-                                 reduction.reduce_sum, operators.add, "sum", False)
     value = op.div(total, count)
     return value if computed == result else op.convert_element_type(value, result)
 

@@ -36,7 +36,7 @@ def static_axis(name: str, axis: Any) -> Any:
     return axis.__index__() if hasattr(axis, "__index__") else axis
 
 
-def with_kept_axes(x: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Any:
+def with_kept_axes(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     """A reduced array with the axes of size 1 put back, if wanted."""
     if not keepdims or not axes:
         return x
@@ -79,7 +79,7 @@ def reduce_over_axes(name: str, a: Any, axis: Any, dtype: Any, keepdims: bool, i
         x = op.convert_element_type(x, result)
     elif dtype is not None and get_aval(x).weak_type:
         x = convert(x, result)
-    return with_kept_axes(x, aval.shape, axes, keepdims)
+    return with_kept_axes(x, axes, keepdims)
 
 
 def masked(name: str, a: Any, where: Any, neutral: Any) -> Any:

@@ -139,7 +139,7 @@ def _extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: float | None
     x = reduce(a, axes)
     if initial is not None:
         x = combine(x, initial_value(name, initial, aval.dtype))
-    return with_kept_axes(strong(x), aval.shape, axes, keepdims)
+    return with_kept_axes(strong(x), axes, keepdims)
 
 
 def all(a: Any, axis: int | tuple[int, ...] | None = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
@@ -173,7 +173,7 @@ def _truth_reduction(name: str, a: Any, axis: Any, keepdims: bool, where: ArrayL
     truth = truth_of(a, name)
     if where is not None:
         truth = masked(name, truth, where, neutral)
-    return with_kept_axes(strong(reduce(truth, axes)), shape, axes, keepdims)
+    return with_kept_axes(strong(reduce(truth, axes)), axes, keepdims)
 
 
 def count_nonzero(a: ArrayLike, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
