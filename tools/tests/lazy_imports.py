@@ -12,10 +12,13 @@ _MAPPED = "derivatives and batching are loaded when something is mapped"
 _PRINTED = "programs are printed when somebody looks"
 _LOWERED = "the lowering is loaded when something is compiled"
 _RARE_METHODS = "`add` is used by everyone, its methods by few"
+_COMPILED = "`jit` is loaded when a function is compiled; arrays are made without"
+_FLOOR = "few of the numerics trace or move arrays, and all of them import the floor"
 _CONTENTS = "a table of contents: loaded with the first name that needs it"
 
 # (module, what it imports): why inside a function.
 LAZY: dict[tuple[str, str], str] = {
+    ("laminax_ir.functions.operators", "laminax_ir.functions.matmul"): "products of matrices are loaded with the first one",
     ("laminax_ir.ops.calls", "laminax_ir.recording.discharge"): _REFERENCES,
     ("laminax_ir.ops.collectives", "laminax_ir.ops.slicing"): "for one function; most programs need no slices",
     ("laminax_ir.options.config", "laminax_ir.options.absl_flags"): "for programs that use absl",
@@ -24,6 +27,7 @@ LAZY: dict[tuple[str, str], str] = {
     ("laminax_ir.programs.check", "laminax_ir.programs.printer"): "for messages",
     ("laminax_ir.recording.evaluation", "laminax_ir.recording.discharge"): _REFERENCES,
     ("laminax_ir.recording.staging", "laminax_ir.recording.discharge"): _REFERENCES,
+    ("laminax_ir.recording.staging_trace", "laminax_ir.programs.check"): "with the option check only",
     ("laminax_ir.setup", "laminax_ir.reference.evaluate"): _REFERENCE,
     ("laminax_ir.setup", "laminax_ir.functions.array_parts"): _REFERENCES,
     ("laminax_ir.setup", "laminax_ir.programs.printer"): _PRINTED,
@@ -33,16 +37,22 @@ LAZY: dict[tuple[str, str], str] = {
     ("laminax_runtime.base.options", "laminax_runtime.base.loggers"): "with the standard library's logging, which takes 5 ms",
     ("laminax_runtime.compiling.compile", "laminax_runtime.compiling.compilation_cache"):
         "with hashlib and zlib, when something is compiled",
+    ("laminax._src.compiling.checked_results", "laminax._src.compiling.fault_search"): "when a trap has caught a NaN or an infinity",
     ("laminax._src.compiling.eager", "laminax_ir.reference.evaluate"): _REFERENCE,
     ("laminax._src.compiling.executables", "laminax_lowering.lower"): _LOWERED,
+    ("laminax._src.compiling.fusion", "laminax._src.compiling.jit"): _COMPILED,
     ("laminax._src.compiling.jit", "laminax._src.compiling.cache_misses"): "with the option explain_cache_misses only",
     ("laminax._src.compiling.jit", "laminax_ir.ops.control_tracing"): "loads control flow; clear_caches needs it only if it is there",
     ("laminax._src.compiling.key_uses", "laminax_ir.random.key_reuse"): "with the option debug_key_reuse only",
     ("laminax._src.compiling.ref_calls", "laminax_ir.recording.discharge"): _REFERENCES,
     ("laminax._src.compiling.regions", "laminax_lowering.regions"): _LOWERED,
     ("laminax._src.compiling.tracing", "laminax._src.compiling.cache_misses"): "with the option explain_cache_misses only",
+    ("laminax._src.numerics.floor", "laminax._src.compiling.abstract_calls"): _FLOOR,
+    ("laminax._src.numerics.floor", "laminax._src.compiling.jit"): _FLOOR,
+    ("laminax._src.numerics.floor", "laminax._src.parallel.transfers"): _FLOOR,
     ("laminax._src.numerics.numpy.apply", "laminax_transforms"): _MAPPED,
     ("laminax._src.numerics.numpy.arithmetic", "laminax_ir.ops.loops"): _LOOPS,
+    ("laminax._src.numerics.numpy.conversion", "laminax._src.numerics.floor"): "an array that is put on a device loads the transfers",
     ("laminax._src.numerics.numpy.polynomials", "laminax_ir.ops.loops"): _LOOPS,
     ("laminax._src.numerics.numpy.polynomials", "laminax_ir.ops.linalg"): "factorizations, for roots",
     ("laminax._src.numerics.numpy.ranges", "laminax_transforms"): _MAPPED,
@@ -51,6 +61,8 @@ LAZY: dict[tuple[str, str], str] = {
     ("laminax._src.numerics.numpy.ufunc_methods", "laminax._src.numerics.numpy.reductions"): _RARE_METHODS,
     ("laminax._src.numerics.numpy.ufunc_methods", "laminax._src.numerics.numpy.cumulative"): _RARE_METHODS,
     ("laminax._src.numerics.scipy.special", "laminax._src.numerics.nn.normalization"): "for two of many functions",
+    ("laminax._src.parallel.out_shardings", "laminax._src.parallel.sharding_constraints"): "when a traced value is split",
+    ("laminax._src.parallel.sharding_constraints", "laminax._src.compiling.jit"): _COMPILED,
     ("laminax._src.setup", "laminax_ir.options.fixed_options"): "where variables of JAX are in the environment",
     ("laminax._src.setup", "laminax._src.parallel.sharding_constraints"): "when a value is placed anew",
     ("laminax._src.setup", "laminax._src.compiling.resharding"): "when a value is placed or laid out anew",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
-from laminax_ir.functions.matmul import matmul as matrix_product
 from laminax_ir.functions.promoted_operands import as_dtype, promote, promote_shapes
 from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
@@ -238,7 +237,8 @@ def absolute(x: Any) -> Any:
 
 def matmul(x: Any, y: Any) -> Any:
     """x @ y, as `numpy.matmul`; see `laminax_ir.ops.contraction`."""
-    return matrix_product(x, y)
+    from laminax_ir.functions import matmul as products
+    return products.matmul(x, y)
 
 
 BINARY_OPERATORS: dict[str, Callable] = {

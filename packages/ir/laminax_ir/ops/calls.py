@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
-from laminax_ir.programs.check import call_faults, check_rule
+from laminax_ir.programs.check_rules import call_faults, check_rule
 from laminax_ir.programs.dce import dce_closed_jaxpr, dce_rule
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn

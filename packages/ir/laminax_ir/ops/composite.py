@@ -13,7 +13,7 @@ import numpy as np
 
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.options import ambient
-from laminax_ir.programs.check import call_faults, check_rule
+from laminax_ir.programs.check_rules import call_faults, check_rule
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive, shape_rule
 from laminax_ir.pytrees.pytree import tree_flatten, tree_unflatten

@@ -17,7 +17,7 @@ import numpy as np
 
 from laminax_ir.ops.calls import bind_program
 from laminax_ir.ops.elementwise_avals import joined_named_shape
-from laminax_ir.programs.check import check_rule
+from laminax_ir.programs.check_rules import check_rule
 from laminax_ir.programs.dce import dce_closed_jaxpr, dce_rule
 from laminax_ir.programs.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var
 from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from laminax_ir.ops.calls import close_over_constants
-from laminax_ir.programs.check import call_faults, check_rule
+from laminax_ir.programs.check_rules import call_faults, check_rule
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.types.avals import ShapedArray

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
-from laminax_ir.programs.check import call_faults, check_rule
+from laminax_ir.programs.check_rules import call_faults, check_rule
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.types.avals import ShapedArray

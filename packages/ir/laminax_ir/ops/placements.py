@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_ir.ops.shard_map import shard_map_p
 from laminax_ir.ops.sharding import device_put_p, layout_constraint_p, sharding_constraint_p
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, programs_within, subjaxprs
+from laminax_ir.programs.primitive import Trait
 from laminax_ir.types.array_layouts import in_use as layouts_in_use
 from laminax_ir.types.memory_spaces import MemorySpace
 
@@ -38,7 +38,7 @@ def _collect(program: ClosedJaxpr | Jaxpr, found: list[tuple[Any, JaxprEqn]], se
         if eqn.primitive in _PLACING:
             if not isinstance(eqn.params["sharding"], MemorySpace):
                 found.append((eqn.params["sharding"], eqn))
-        elif eqn.primitive is shard_map_p:
+        elif Trait.RUNS_PER_DEVICE in eqn.primitive.traits:
             found.append((eqn.params["mesh"], eqn))
         else:  # every operation that holds programs has a list of results
             for inner in subjaxprs(eqn):

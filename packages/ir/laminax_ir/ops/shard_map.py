@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Hashable, Sequence
 
 from laminax_ir.ops.calls import bind_program, close_over_constants, dce_of_call
 from laminax_ir.ops.collectives import vary
-from laminax_ir.programs.check import call_faults, check_rule
+from laminax_ir.programs.check_rules import call_faults, check_rule
 from laminax_ir.programs.dce import dce_rule
 from laminax_ir.programs.jaxpr import ClosedJaxpr
-from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, effects_rule, shape_rule
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.manual_axes import running_along
@@ -27,7 +27,7 @@ from laminax_ir.types.type_shardings import TypeSharding, in_use, names_of
 if TYPE_CHECKING:
     from laminax_ir.types.abstract_meshes import AbstractMesh
 
-shard_map_p = Primitive("shard_map", multiple_results=True, family="shard_map")
+shard_map_p = Primitive("shard_map", multiple_results=True, family="shard_map", traits=(Trait.RUNS_PER_DEVICE,))
 
 
 def parts_per_axis(spec: PartitionSpec, ndim: int, mesh: Any) -> list[int]:

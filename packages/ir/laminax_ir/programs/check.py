@@ -2,18 +2,19 @@
 
 Every variable is bound once and before it is used, and every equation has the result types and the effects that the rules of its primitive
 give. The check runs the rules again, so it catches a transformation that made an equation by hand and got a type wrong. With the option
-`check` (LAMINAX_CHECK=1) each program is checked as soon as it is traced. A primitive that calls jaxprs states with `check_rule` how its
-operands meet their parameters.
+`check` (LAMINAX_CHECK=1) each program is checked as soon as it is traced. How the operands of calls meet the parameters of the programs
+that are called is said by the calls (`check_rules.py`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, Sequence
 
 import numpy as np
 
+from laminax_ir.programs.check_rules import check_rules
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, joined_effects
-from laminax_ir.programs.primitive import Primitive, RuleTable
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.programs.result_types import typed_results
 from laminax_ir.tracing import source
 from laminax_ir.tracing.explicit_axes import is_resolving
@@ -26,14 +27,6 @@ from laminax_ir.types.type_shardings import in_use
 
 if TYPE_CHECKING:
     from laminax_ir.programs.printer import Printer
-
-check_rules = RuleTable("type-checking", "laminax_ir.ops")
-
-
-def check_rule(*primitives: Primitive) -> Callable[[Callable], Callable]:
-    """Decorator: `rule(in_avals, out_avals, **params)` yields what is wrong with an equation, one sentence each."""
-    return check_rules(*primitives)
-
 
 def check_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> None:
     """Checks a jaxpr and the jaxprs in it.
@@ -239,13 +232,3 @@ def _full_type(aval: ShapedArray, other: ShapedArray) -> str:
 
 def _listed(effects: Iterable[Any]) -> str:
     return "{" + ", ".join(sorted(map(str, effects))) + "}"
-
-
-def call_faults(what: str, closed: ClosedJaxpr, in_avals: Sequence[ShapedArray]) -> Iterable[str]:
-    """Where operands do not fit the parameters of a called jaxpr; weak types do not matter."""
-    parameters = closed.in_avals
-    if len(parameters) != len(in_avals):
-        yield f"{what} takes {len(parameters)} operands, the equation has {len(in_avals)}"
-    for i, (want, have) in enumerate(zip(parameters, in_avals)):
-        if (want.shape, want.dtype) != (have.shape, have.dtype):
-            yield f"operand {i} has the type {have.str_short()}, the parameter of {what} {want.str_short()}"

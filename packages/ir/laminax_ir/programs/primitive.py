@@ -25,6 +25,7 @@ class Trait(enum.Enum):
     CONTRACTION = "sums of products, which take most of the time of a program"
     NAMES_AXES = "what it does depends on the devices, or the examples, along named axes"
     CALLS_PYTHON = "a Python function computes the results"
+    RUNS_PER_DEVICE = "each device of the mesh, a parameter of this name, runs a program on its part"
 
 
 class _NoShapeRule:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 import numpy as np
 
 from laminax_ir.options import config
-from laminax_ir.programs.check import check_jaxpr
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
 from laminax_ir.programs.primitive import Primitive
@@ -300,6 +299,7 @@ def record_program(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedA
         if collects:
             gc.enable()
     if config.check.value:
+        from laminax_ir.programs.check import check_jaxpr
         check_jaxpr(closed)
     if config.check_leaks.value:
         del tracers, outputs

@@ -14,7 +14,6 @@ from laminax_ir.recording.recordings import RecordedFunction
 from laminax_ir.tracing.trace import eval_trace, state, tracing_threads
 from laminax_ir.tracing.tracebacks import shorten
 
-from laminax._src.compiling.jit import jit
 from laminax._src.compiling.recent_programs import Owner
 
 
@@ -35,6 +34,7 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
     compiled: Callable
 
     def first_call(*args: Any, **kwargs: Any) -> Any:
+        from laminax._src.compiling.jit import jit
         nonlocal compiled
         compiled = jitted = jit(fun, static_argnames=tuple(static_argnames))  # with `disable_jit` it calls `fun`
         jitted._laminax_jit.owner = Owner(jitted._laminax_jit.entries, jitted._clear_cache)

@@ -14,8 +14,6 @@ from laminax_ir.types.avals import get_aval
 from laminax_ir.types.errors import ShardingTypeError
 from laminax_ir.types.partition_specs import PartitionSpec
 
-from laminax._src.parallel.sharding_constraints import put_traced
-
 
 def split_result(name: str, out_sharding: Any, compute: Callable[[], Any], *, leaves_sums: bool = False) -> Any:
     """The result of `compute`, split as `out_sharding` says; in `compute`, operands may leave open how a result is split.
@@ -61,6 +59,7 @@ _ANY = 64  # more axes than arrays have
 
 def _placed(x: Any, sharding: runtime.NamedSharding) -> Any:
     if isinstance(x, Tracer):
+        from laminax._src.parallel.sharding_constraints import put_traced
         return put_traced(x, sharding)
     if isinstance(x, PRNGKeyArray):
         return x._with_words(runtime.device_put(x.base, sharding), lambda used: used)

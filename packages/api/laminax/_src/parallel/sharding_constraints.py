@@ -22,7 +22,6 @@ from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace
 from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_ir.types.type_shardings import in_use, names_of
 
-from laminax._src.compiling.jit import jit
 from laminax._src.placement.layouts import with_layout_constraint
 from laminax._src.placement.memory import put_in_memory
 from laminax._src.placement.partitioning import committed_sharding
@@ -228,6 +227,7 @@ def evaluate(primitive: Primitive, operands: Sequence[Any], params: dict[str, An
         return put_in_memory(x, sharding)
     if primitive is sharding_constraint_p:
         if UNCONSTRAINED in getattr(sharding, "spec", ()):
+            from laminax._src.compiling.jit import jit
             return jit(lambda x: primitive.bind(x, **params))(x)
         _check_devices(x, sharding)
     return _put(x, sharding)

@@ -16,7 +16,7 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.partition_specs import PartitionSpec
 
-from laminax._src.numerics.floor import device_put, fused, split_result
+from laminax._src.numerics.floor import fused, split_result
 from laminax._src.numerics.numpy.arguments import as_array, convert, dtype_of, ensure_array, is_host_value, promote_dtypes, user_dtype
 
 if TYPE_CHECKING:
@@ -186,8 +186,10 @@ def _strong(x: Any) -> Any:
 
 
 def placed(x: Any, device: Any) -> Any:
+    """The array on a device or with a sharding; where it is, if device is None."""
     if device is None:
         return x
+    from laminax._src.numerics.floor import device_put
     return device_put(x, device)
 
 
@@ -298,4 +300,4 @@ def to_device(self: Any, device: Any, *, stream: int | Any | None = None) -> Any
     """
     if stream is not None:
         raise NotImplementedError(f"to_device: the parameter stream is not supported; pass None, not {stream!r}")
-    return device_put(self, device)
+    return placed(self, device)
