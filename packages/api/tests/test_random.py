@@ -10,6 +10,7 @@ import zlib
 
 import numpy as np
 import pytest
+from scipy import stats as scipy_stats
 
 from laminax_ir.options import config
 from laminax_ir.types import dtypes
@@ -118,6 +119,18 @@ RECORDED = [
     (lambda key: random.gamma(key, np.float32([0.3, 20.0]), (3, 2)), "float32", [[0.6292697, 19.982956],
      [0.005973231, 26.020464], [0.08742247, 20.695608]]),
     (lambda key: random.gamma(key, 2.5), "float32", 2.078842),
+    (lambda key: random.gamma(key, np.float32([1e-3, 0.5, 3.0, 100.0]), method="approximate"), "float32",  # these with JAX 0.12.0.1
+     [0.0028042453341186047, 0.4116884768009186, 2.9654600620269775, 88.37628173828125]),
+    (lambda key: random.gamma(key, 3.0, (3,), "bfloat16", method="approximate"), "bfloat16", [4.21875, 3.234375, 2.59375]),
+    (lambda key: random.loggamma(key, np.float32([1e-3, 0.5, 3.0, 100.0]), method="approximate"), "float32",
+     [-5.876620769500732, -0.8874883651733398, 1.0870321989059448, 4.481603622436523]),
+    (lambda key: random.chisquare(key, np.float32([1e-3, 0.5, 3.0, 100.0]), method="approximate"), "float32",
+     [3.7107563457539072e-06, 0.5951643586158752, 3.005514621734619, 83.81411743164062]),
+    (lambda key: random.beta(key, np.float32([1e-3, 0.5, 3.0, 100.0]), 2.0, method="approximate"), "float32",
+     [0.0, 0.24498067796230316, 0.7989741563796997, 0.9941973686218262]),
+    (lambda key: random.poisson(key, np.float32([0, 0.5, 3, 6.9, 7.1, 100, 1e6]), (3, 7), method="approximate"), "int32",
+     [[0, 2, 2, 7, 7, 90, 999505], [0, 1, 1, 13, 2, 103, 1000158], [0, 2, 5, 8, 7, 81, 998141]]),
+    (lambda key: random.poisson(random.key(1, impl="rbg"), 3.5, (6,), method="approximate"), "int32", [3, 1, 8, 4, 5, 5]),
     (lambda key: random.loggamma(key, 0.05, (4,)), "float32", [-2.6082428, -2.1550865, -28.333117, -36.904026]),
     (lambda key: random.beta(key, 0.5, 2.0, (4,)), "float32", [0.1880226, 0.028096942, 0.70359, 0.18822594]),
     (lambda key: random.dirichlet(key, np.float32([0.5, 1.0, 3.0]), (2,)), "float32", [[0.24713923, 0.20291731,
@@ -189,6 +202,32 @@ def test_gamma_samples_differentiate_with_respect_to_the_parameter():
         slope = laminax.grad(lambda a: random.gamma(random.key(1), a))(a)
         np.testing.assert_allclose(slope, expected, rtol=1e-3)  # float32 on both sides of a quotient
         np.testing.assert_allclose(laminax.grad(lambda a: random.loggamma(random.key(1), a))(a), expected / x, rtol=1e-3)
+
+
+@pytest.mark.parametrize("a", [0.01, 0.7, 3.0, 50.0])
+def test_approximate_gamma_samples_have_the_distribution(a):
+    """By Kolmogorov and Smirnov; 20,000 samples tell distribution functions apart that differ by 0.01."""
+    samples = np.asarray(random.gamma(random.key(2), a, (20_000,), method="approximate"), np.float64)
+    logs = np.asarray(random.loggamma(random.key(2), a, (20_000,), method="approximate"), np.float64)
+    assert scipy_stats.kstest(logs, scipy_stats.loggamma(a).cdf).statistic < 0.014
+    np.testing.assert_allclose(np.exp(logs), samples, rtol=1e-4, atol=1e-37)
+
+
+@pytest.mark.parametrize("rate", [0.3, 4.0, 6.99, 7.0, 30.0, 1e4])
+def test_approximate_poisson_counts_have_the_distribution(rate):
+    counts = np.asarray(random.poisson(random.key(3), rate, (20_000,), method="approximate"))
+    values = np.arange(counts.max() + 1)
+    found = np.cumsum(np.bincount(counts)) / len(counts)
+    assert np.abs(found - scipy_stats.poisson(rate).cdf(values)).max() < 0.014
+
+
+def test_approximate_samples_take_any_generator_and_know_their_names():
+    assert random.poisson(random.key(0, impl="rbg"), 3.0, method="approximate").shape == ()
+    with pytest.raises(NotImplementedError, match="method='exact' is only implemented for the threefry2x32 RNG"):
+        random.poisson(random.key(0, impl="rbg"), 3.0)
+    for sample in (random.gamma, random.loggamma, random.chisquare, random.poisson):
+        with pytest.raises(ValueError, match="must be one of {'exact', 'approximate'}, got 'fast'"):
+            sample(random.key(0), 3.0, method="fast")
 
 
 def test_multivariate_normal_covariance():

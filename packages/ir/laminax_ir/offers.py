@@ -44,6 +44,7 @@ OFFERS: dict[str, str] = {
     "ops.loops": "*",
     "ops.orthogonal": "*",
     "ops.placements": "*",
+    "ops.polynomial": "*",
     "ops.random_bits": "*",
     "ops.reduction": "*",
     "ops.scalar_operands": "*",

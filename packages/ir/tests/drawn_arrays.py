@@ -218,7 +218,7 @@ FAMILIES = {
     "test_cumulative_on_drawn_arrays": ["cumulative"],
     "test_drawn_programs": ["callbacks", "calls", "checks", "collectives", "composite", "control_flow", "hints", "linear_call", "shard_map",
                             "sharding"],
-    "test_elementwise_on_drawn_arrays": ["elementwise"],
+    "test_elementwise_on_drawn_arrays": ["elementwise", "polynomial"],
     "test_fft_on_drawn_arrays": ["fft"],
     "test_indexing_on_drawn_arrays": ["indexing", "slicing"],
     "test_linalg_on_drawn_arrays": ["linalg", "linear_solve", "orthogonal"],

@@ -42,6 +42,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.polynomial import polynomial
 from laminax_ir.options.config import enable_x64
 from laminax_ir.types import dtypes
 
@@ -72,11 +73,21 @@ def signed_zero(f):
     return lambda x: np.where(x == 0, x, f(x))
 
 
+def log2(x):
+    """The logarithm to base 2; of complex numbers part by part, as infinity times an imaginary 0 would be NaN."""
+    if not np.iscomplexobj(x):
+        return np.log2(x)
+    result = np.array(np.log(x))
+    result.real, result.imag = result.real / math.log(2), result.imag / math.log(2)
+    return result
+
+
 # Floats
 
 FLOAT_FUNCTIONS = {
     "neg": np.negative, "abs": np.abs, "square": np.square, "sign": signed_zero(np.sign), "floor": np.floor, "ceil": np.ceil,
-    "exp": np.exp, "exp2": lambda x: np.power(2.0, x), "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "sqrt": np.sqrt,
+    "exp": np.exp, "exp2": lambda x: np.power(2.0, x), "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "log2": log2, "sqrt": np.sqrt,
+    "one_minus_square": lambda x: (1 - x) * (1 + x),
     "rsqrt": lambda x: 1 / np.sqrt(x), "cbrt": np.cbrt, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
     "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
     "acosh": np.arccosh, "atanh": np.arctanh,
@@ -128,6 +139,19 @@ def test_functions_of_two_floats(name, sizes, seed):
             rounded(function(name)(x, y), PAIRS[name](wide(x), wide(y)), dtype)
 
 
+@covers("polynomial")
+@more
+@given(sizes=sizes, seed=seeds, count=st.integers(2, 12))
+def test_polynomials(sizes, seed, count):
+    """Of whole numbers, and so exactly in float32; an axis of size one or a scalar stands for all of a coefficient."""
+    rng = np.random.default_rng(seed)
+    for dtype, shape in cases([np.dtype(d) for d in ("int32", "uint8", "float32", "complex64")], sizes):
+        x = rng.integers(0, 3, shape).astype(dtype)
+        coeffs = [rng.integers(0, 4, [(), shape, (1,) * len(shape)][k % 3]).astype(dtype) for k in range(count)]
+        expected = sum((c.astype(wide(x).dtype) * wide(x) ** k for k, c in enumerate(coeffs)), np.zeros(shape, wide(x).dtype))
+        same(polynomial(x, coeffs), expected.astype(np.int64).astype(dtype) if dtype.kind in "iu" else expected.astype(dtype))
+
+
 @covers("nextafter")
 @few
 @given(sizes=sizes, seed=seeds)
@@ -174,8 +198,8 @@ def test_reduce_precision(sizes, seed, narrow):
 # Complex numbers
 
 COMPLEX_FUNCTIONS = {name: FLOAT_FUNCTIONS[name] for name in (
-    "neg", "square", "sign", "exp", "exp2", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan",
-    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh")}
+    "neg", "square", "one_minus_square", "sign", "exp", "exp2", "expm1", "log", "log1p", "log2", "sqrt", "rsqrt", "sin", "cos", "tan",
+    "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh")}
 COMPLEX_FUNCTIONS["logistic"] = lambda z: 1 / (1 + np.exp(-z))
 COMPLEX_FUNCTIONS["sign"] = lambda z: np.where(z == 0, z, z / np.where(z == 0, 1, np.abs(z)))
 COMPLEX_PAIRS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power}
@@ -273,6 +297,7 @@ INTEGER_FUNCTIONS = {
     "abs": lambda bits, x: abs(x),
     "sign": lambda bits, x: (x > 0) - (x < 0),
     "square": lambda bits, x: x * x,
+    "one_minus_square": lambda bits, x: 1 - x * x,
     "population_count": lambda bits, x: (x % 2**bits).bit_count(),
     "clz": lambda bits, x: bits - (x % 2**bits).bit_length(),
 }
@@ -485,7 +510,8 @@ def test_scalars_and_axes_of_size_one_broadcast(shape, other, seed):
 TAKEN = {
     **{name: FLOATS + COMPLEX for name in COMPLEX_FUNCTIONS},
     **{name: FLOATS for name in ("floor", "ceil", "round", "is_finite", "cbrt")},
-    "neg": NUMBERS, "sign": NUMBERS, "square": NUMBERS, "abs": SIGNED + FLOATS + COMPLEX, "real": COMPLEX, "imag": COMPLEX,
+    "neg": NUMBERS, "sign": NUMBERS, "square": NUMBERS, "one_minus_square": NUMBERS,
+    "abs": SIGNED + FLOATS + COMPLEX, "real": COMPLEX, "imag": COMPLEX,
     "conj": [np.dtype("float32"), np.dtype("float64"), *COMPLEX], "not": INTEGERS + BOOL, "population_count": INTEGERS,
     "clz": INTEGERS,
 }

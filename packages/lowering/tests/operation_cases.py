@@ -31,6 +31,7 @@ from laminax_ir.ops import (
     linear_solve,
     loops,
     orthogonal,
+    polynomial,
     random_bits,
     reduction,
     scaled_dot,
@@ -105,8 +106,8 @@ def _define(avals: Sequence[ShapedArray], **functions: Callable) -> None:
 
 el = elementwise
 _define([F32], **{name: getattr(el, name) for name in (
-    "abs acos acosh asin asinh atan atanh cbrt ceil cos cosh exp exp2 expm1 floor is_finite log log1p logistic neg round rsqrt sign sin "
-    "sinh sqrt square tan tanh copy").split()})
+    "abs acos acosh asin asinh atan atanh cbrt ceil cos cosh exp exp2 expm1 floor is_finite log log1p log2 logistic neg "
+    "one_minus_square round rsqrt sign sin sinh sqrt square tan tanh copy").split()})
 _define([F32, F32], **{name: getattr(el, name) for name in "add atan2 div eq ge gt le lt max min mul ne nextafter pow rem sub".split()})
 _define([F32, F32], **{name: getattr(el, f"{name}_p").bind for name in ("eq_to", "le_to", "lt_to")}, complex=el.complex)
 _define([I32, I32], **{"and": el.bitwise_and, "or": el.bitwise_or, "xor": el.bitwise_xor}, shift_left=el.shift_left, mulhi=el.mulhi,
@@ -119,6 +120,7 @@ _define([F32], integer_pow=lambda x: el.integer_pow(x, -3), bitcast_convert_type
 _define([F32, F32, F32], clamp=el.clamp, optimization_barrier=el.optimization_barrier_flat,
         regularized_incomplete_beta=special.betainc)
 _define([I32, F32, F32, F32], select_n=el.select_n)
+_define([F32, F32], polynomial=lambda x, c: polynomial.polynomial(x, [c] * 9))
 
 _define([F32], **{name: getattr(special, name) for name in "bessel_i0e bessel_i1e digamma erf erf_inv erfc lgamma".split()})
 _define([F32, F32], **{name: getattr(special, name) for name in "igamma igamma_grad_a igammac polygamma random_gamma_grad zeta".split()})

@@ -15,9 +15,10 @@ _NAMES = {
     "laminax_ir.ops.elementwise": """
         RoundingMethod abs acos acosh add asin asinh atan atan2 atanh bitcast_convert_type bitwise_and bitwise_not bitwise_or
         bitwise_xor cbrt ceil clamp clz complex conj convert_element_type copy cos cosh div eq exp exp2 expm1 floor ge gt imag
-        integer_pow is_finite le log log1p logistic lt max min mul mulhi ne neg nextafter population_count pow real reduce_precision
-        rem round rsqrt select select_n shift_left shift_right_arithmetic shift_right_logical sign sin sinh sqrt square sub tan
-        tanh""",
+        integer_pow is_finite le log log1p log2 logistic lt max min mul mulhi ne neg nextafter one_minus_square population_count
+        pow real reduce_precision rem round rsqrt select select_n shift_left shift_right_arithmetic shift_right_logical sign sin sinh sqrt
+        square sub tan tanh""",
+    "laminax_ir.ops.polynomial": "polynomial",
     "laminax_ir.ops.special": """
         bessel_i0e bessel_i1e betainc digamma erf erf_inv erfc igamma igamma_grad_a igammac lgamma polygamma random_gamma_grad
         zeta""",

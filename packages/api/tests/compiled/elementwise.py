@@ -11,14 +11,17 @@ from compiled.drawing import BOOL, COMPLEX, DTYPES, FLOATS, INTEGERS, Draw, is_f
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import hints
+from laminax_ir.ops.polynomial import polynomial
 
 # Rounded by a rule of their own, or not at all: the bits are given.
 _EXACT_ON_FLOATS = ("neg", "sign", "floor", "ceil", "is_finite", "abs", "copy", "square", "sqrt")
-_EXACT_ON_INTEGERS = ("abs", "neg", "sign", "square", "population_count", "clz")
-_APPROXIMATE = ("exp", "exp2", "expm1", "log", "log1p", "logistic", "rsqrt", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan",
+_EXACT_ON_INTEGERS = ("abs", "neg", "sign", "square", "one_minus_square", "population_count", "clz")
+_APPROXIMATE = ("exp", "exp2", "expm1", "log", "log1p", "log2", "one_minus_square", "logistic", "rsqrt",
+                "cbrt", "sin", "cos", "tan", "asin", "acos", "atan",
                 "sinh", "cosh", "tanh", "asinh", "acosh", "atanh")
-_ON_COMPLEX = ("neg", "sign", "exp", "expm1", "log", "log1p", "logistic", "sqrt", "rsqrt", "sin", "cos", "tan", "asin", "acos",
-               "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "abs", "square", "real", "imag", "copy")
+_ON_COMPLEX = ("neg", "sign", "exp", "expm1", "log", "log1p", "log2", "logistic", "sqrt", "rsqrt", "sin", "cos", "tan", "asin",
+               "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "abs", "square", "one_minus_square",
+               "real", "imag", "copy")
 _ARITHMETIC = ("add", "sub", "mul", "div", "max", "min")
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _BITWISE = {"and": op.bitwise_and, "or": op.bitwise_or, "xor": op.bitwise_xor}
@@ -102,6 +105,8 @@ def _of_floats(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:
     yield Comparison("pow", op.pow, [x, y], is_widened=True)
     yield Comparison("pow", op.pow, [np.abs(draw.normal(dtype)), draw.normal(dtype)], is_widened=True)
     yield Comparison("pow", op.pow, [draw.normal(dtype), draw.normal(np.int32)])
+    for count in (3, 11):  # written out, and in a loop
+        yield Comparison("polynomial", lambda x, *c: polynomial(x, c), [x, *[draw.normal(dtype) for _ in range(count)]], is_widened=True)
     for exponent in (-3, -1, 0, 1, 2, 5):
         yield Comparison("integer_pow", lambda x, n=exponent: op.integer_pow(x, n), [draw.normal(dtype)], is_widened=True)
     if dtype.itemsize >= 4:
@@ -122,6 +127,7 @@ def _of_complex_numbers(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:
     for name in (*_ARITHMETIC, "pow"):
         yield Comparison(name, getattr(op, name), [x, y], is_widened=True)
     yield Comparison("atan2", op.atan2, [x, y], 1.0, is_widened=True)  # the logarithm of numbers near 1
+    yield Comparison("polynomial", lambda x, *c: polynomial(x, c), [x, *[draw.normal(dtype) for _ in range(5)]], is_widened=True)
     for exponent in (-2, 0, 1, 3):
         yield Comparison("integer_pow", lambda x, n=exponent: op.integer_pow(x, n), [x], is_widened=True)
 
@@ -143,5 +149,6 @@ def _of_integers(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:
     for name in _SHIFTS:
         yield Comparison(name, getattr(op, name), [x, draw.between(0, dtype.itemsize * 8 + 3, dtype)])
         yield Comparison(name, getattr(op, name), [x, y])
+    yield Comparison("polynomial", lambda x, *c: polynomial(x, c), [x, y, x, y])
     for exponent in (0, 1, 2, 5):
         yield Comparison("integer_pow", lambda x, n=exponent: op.integer_pow(x, n), [x])

@@ -109,6 +109,8 @@ _ON_REAL = Growth("|Re x|", lambda f, x: np.abs(x.real))
 _TAN = Growth("16 cosh²(Im x) / |cos x|²", lambda f, x: 16 * _ratio(np.cosh(x.imag), np.cos(x)) ** 2)
 _TANH = Growth("16 cosh²(Re x) / |cosh x|²", lambda f, x: 16 * _ratio(np.cosh(x.real), np.cosh(x)) ** 2)
 _ATAN2 = Growth("8 (|x|² + |y|²) / |x² + y²|", lambda f, x, y: 8 * _ratio(np.abs(x) ** 2 + np.abs(y) ** 2, x * x + y * y))
+_HORNER = Growth("2 n Σ |c_k x^k| / |f|",
+                 lambda f, x, *c: 2 * len(c) * _ratio(sum(np.abs(c_k * x ** k) for k, c_k in enumerate(c)), f))
 _POW = Growth("4 |y| (|log x| + 1)", lambda f, x, y: 4 * np.abs(y) * (np.abs(_log(x)) + 1))
 
 
@@ -153,6 +155,10 @@ ROWS = [
     _row("log", (1, 2, 3, 4, 4), f"{_DOCUMENTED}; the real part of complex numbers by their modulus, which may be near 1", None, _LOG),
     _row("log1p", (1, 3, 4, 4, 4), f"{_DOCUMENTED}; complex as log",
          _LOG1P, _COMPLEX_LOG1P, narrow_units=0),
+    _row("log2", (2, 3, 4, 6, 6), "the logarithm over log 2", None, _LOG),
+    _row("one_minus_square", (3, 3, 3, 8, 8), "(1 + x)(1 - x), three roundings; complex: relative to the modulus"),
+    _row("polynomial", (1, 1, 1, 3, 3), "Horner's rule: two roundings per step, of sums of the terms' magnitudes", _HORNER, _HORNER,
+         narrow_units=1),
     _row("logistic", (2.5, 4.5, 6.5, 12, 12), f"{_DOCUMENTED}: 1 / (1 + exp(-x)), rounded after each operation", None, _LOGISTIC),
     _row("rsqrt", (1, 2, 3, 16, 16), f"{_DOCUMENTED}; complex: one over the root", None),
     _row("cbrt", (1, 1.5, 5.5, None, None), _DOCUMENTED),

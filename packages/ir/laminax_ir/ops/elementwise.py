@@ -81,6 +81,7 @@ exp2_p = unary_primitive("exp2", INEXACT)
 expm1_p = unary_primitive("expm1", INEXACT)
 log_p = unary_primitive("log", INEXACT)
 log1p_p = unary_primitive("log1p", INEXACT)
+log2_p = unary_primitive("log2", INEXACT)
 logistic_p = unary_primitive("logistic", INEXACT)
 sqrt_p = unary_primitive("sqrt", INEXACT)
 rsqrt_p = unary_primitive("rsqrt", INEXACT)
@@ -105,6 +106,7 @@ not_p = unary_primitive("not", INTEGER_BOOL)
 population_count_p = unary_primitive("population_count", INTEGER)
 clz_p = unary_primitive("clz", INTEGER)
 square_p = unary_primitive("square", NUMBER)
+one_minus_square_p = unary_primitive("one_minus_square", NUMBER)
 integer_pow_p = unary_primitive("integer_pow", NUMBER)
 copy_p = unary_primitive("copy", ANY)
 
@@ -287,6 +289,11 @@ def log1p(x: Any, *, accuracy: Accuracy = None) -> Any:
     return log1p_p.bind(x) if accuracy is None else _bind_with_accuracy(log1p_p, x, accuracy)
 
 
+def log2(x: Any, *, accuracy: Accuracy = None) -> Any:
+    """Elementwise logarithm to base 2 (floating or complex)."""
+    return log2_p.bind(x) if accuracy is None else _bind_with_accuracy(log2_p, x, accuracy)
+
+
 def logistic(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise sigmoid (floating or complex), 1 / (1 + exp(-x))."""
     return logistic_p.bind(x) if accuracy is None else _bind_with_accuracy(logistic_p, x, accuracy)
@@ -411,6 +418,11 @@ def clz(x: Any) -> Any:
 def square(x: Any) -> Any:
     """Elementwise x*x (integer, floating or complex)."""
     return square_p.bind(x)
+
+
+def one_minus_square(x: Any) -> Any:
+    """Elementwise 1 - x*x (integer, floating or complex), as (1 + x)(1 - x): accurate near -1 and 1."""
+    return one_minus_square_p.bind(x)
 
 
 def integer_pow(x: Any, y: int) -> Any:

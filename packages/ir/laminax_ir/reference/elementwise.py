@@ -69,13 +69,20 @@ def _integer_pow(x: np.ndarray, *, y: Any) -> np.ndarray:
     return x ** y if y >= 0 else 1 / x ** -y
 
 
+def _log2(x: np.ndarray) -> np.ndarray:
+    if not _is_complex(x):
+        return np.log2(x)
+    logarithm = np.log(x)  # a multiple part by part: infinity times the factor's imaginary 0 would be NaN
+    return _complex(logarithm.real / np.log(2), logarithm.imag / np.log(2))
+
+
 def _define_accurate(primitive: Primitive, function: Any) -> None:
     """Defines a function whose parameter `accuracy`, meant for the compiler, does not change the meaning."""
     reference_rule.add(primitive, lambda x, accuracy=None: function(widened(x)))
 
 
 for _primitive, _function in [
-        (op.exp_p, np.exp), (op.exp2_p, np.exp2), (op.expm1_p, np.expm1), (op.log_p, np.log), (op.log1p_p, np.log1p),
+        (op.exp_p, np.exp), (op.exp2_p, np.exp2), (op.expm1_p, np.expm1), (op.log_p, np.log), (op.log1p_p, np.log1p), (op.log2_p, _log2),
         (op.logistic_p, _logistic), (op.sqrt_p, np.sqrt), (op.rsqrt_p, lambda x: 1 / np.sqrt(x)), (op.cbrt_p, _cbrt),
         (op.sin_p, np.sin), (op.cos_p, np.cos), (op.tan_p, np.tan), (op.tanh_p, np.tanh)]:
     _define_accurate(_primitive, _function)
@@ -85,7 +92,8 @@ for _primitive, _function in [
         (op.round_p, _round_half_away), (op.is_finite_p, np.isfinite), (op.abs_p, np.abs), (op.asin_p, np.arcsin),
         (op.acos_p, np.arccos), (op.atan_p, np.arctan), (op.sinh_p, np.sinh), (op.cosh_p, np.cosh),
         (op.asinh_p, np.arcsinh), (op.acosh_p, np.arccosh), (op.atanh_p, np.arctanh), (op.real_p, np.real),
-        (op.imag_p, np.imag), (op.square_p, lambda x: x * x), (op.integer_pow_p, _integer_pow)]:
+        (op.imag_p, np.imag), (op.square_p, lambda x: x * x),
+        (op.one_minus_square_p, lambda x: (1 + x) * (1 - x)), (op.integer_pow_p, _integer_pow)]:
     _define(_primitive, _function)
 
 

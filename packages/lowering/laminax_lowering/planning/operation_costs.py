@@ -28,12 +28,13 @@ _VIEW, _SIMPLE, _DIVISION, _SERIES, _LONG_SERIES, _TRIGONOMETRIC = 0.0, 0.5, 1.2
 _BYTES_PER_ELEMENT: dict[Primitive, float] = {
     **dict.fromkeys((s.broadcast_in_dim_p, s.reshape_p, s.squeeze_p, s.iota_p, e.stop_gradient_p), _VIEW),
     **dict.fromkeys((
-        e.neg_p, e.sign_p, e.floor_p, e.ceil_p, e.round_p, e.is_finite_p, e.abs_p, e.not_p, e.square_p, e.add_p, e.sub_p, e.mul_p,
-        e.max_p, e.min_p, e.and_p, e.or_p, e.xor_p, e.shift_left_p, e.shift_right_arithmetic_p, e.shift_right_logical_p, e.eq_p, e.ne_p,
-        e.lt_p, e.le_p, e.gt_p, e.ge_p, e.select_n_p, e.clamp_p, e.convert_element_type_p, e.bitcast_convert_type_p,
-        e.reduce_precision_p, e.copy_p, e.real_p, e.imag_p, e.conj_p, e.complex_p, slice_p, s.rev_p), _SIMPLE),
+        e.neg_p, e.sign_p, e.floor_p, e.ceil_p, e.round_p, e.is_finite_p, e.abs_p, e.not_p, e.square_p, e.one_minus_square_p,
+        e.add_p, e.sub_p, e.mul_p, e.max_p, e.min_p, e.and_p, e.or_p, e.xor_p, e.shift_left_p, e.shift_right_arithmetic_p,
+        e.shift_right_logical_p, e.eq_p, e.ne_p, e.lt_p, e.le_p, e.gt_p, e.ge_p, e.select_n_p, e.clamp_p,
+        e.convert_element_type_p, e.bitcast_convert_type_p, e.reduce_precision_p, e.copy_p, e.real_p, e.imag_p, e.conj_p,
+        e.complex_p, slice_p, s.rev_p), _SIMPLE),
     **dict.fromkeys((e.div_p, e.sqrt_p, e.rsqrt_p, e.integer_pow_p), _DIVISION),
-    **dict.fromkeys((e.exp_p, e.exp2_p, e.expm1_p, e.log_p, e.log1p_p, e.tanh_p), _SERIES),
+    **dict.fromkeys((e.exp_p, e.exp2_p, e.expm1_p, e.log_p, e.log1p_p, e.log2_p, e.tanh_p), _SERIES),
     **dict.fromkeys((e.logistic_p, erf_p), _LONG_SERIES),
     **dict.fromkeys((e.sin_p, e.cos_p, e.tan_p), _TRIGONOMETRIC),
     s.transpose_p: _DIVISION,  # as slow as a quotient, for how it walks through memory

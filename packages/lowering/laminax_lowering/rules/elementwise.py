@@ -152,6 +152,29 @@ def _lower_exp2(ctx: FunctionWriter, x: Value, accuracy: Any = None) -> Value:
     return ctx.emit("stablehlo.exponential", [scaled], attributes=attributes)
 
 
+@lowering_rule(op.log2_p)
+def _lower_log2(ctx: FunctionWriter, x: Value, accuracy: Any = None) -> Value:
+    attributes = {} if accuracy is None else {"result_accuracy": _accuracy_text(accuracy)}
+    logarithm = ctx.emit("stablehlo.log", [x], attributes=attributes)
+    if not dtypes.issubdtype(x.dtype, dtypes.complexfloating):
+        return ctx.emit("stablehlo.multiply", [logarithm, ctx.constant(1 / np.log(2), x.dtype, x.shape)], results=[logarithm.aval])
+    return ctx.run(_over_log_2(x.aval.strip_weak_type()), [logarithm])[0]
+
+
+@functools.lru_cache(maxsize=None)
+def _over_log_2(aval: ShapedArray) -> ClosedJaxpr:
+    """Complex logarithms over log 2, part by part: infinity times the factor's imaginary 0 would be NaN."""
+    def program(x: Value) -> list[Any]:
+        return [op.complex(*(op.mul(part, float(1 / np.log(2))) for part in (op.real(x), op.imag(x))))]
+    return stage(program, [aval], name="log2")
+
+
+@lowering_rule(op.one_minus_square_p)
+def _lower_one_minus_square(ctx: FunctionWriter, x: Value) -> Value:
+    one = ctx.constant(1, x.dtype, x.shape)
+    return ctx.emit("stablehlo.multiply", [ctx.emit("stablehlo.add", [one, x]), ctx.emit("stablehlo.subtract", [one, x])])
+
+
 @lowering_rule(op.sign_p)
 def _lower_sign(ctx: FunctionWriter, x: Value) -> Value:
     if not dtypes.issubdtype(x.dtype, dtypes.unsignedinteger):

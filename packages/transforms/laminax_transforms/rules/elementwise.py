@@ -87,6 +87,7 @@ define_jvp(op.exp2_p, lambda t, y, x, accuracy=None: mul(t, mul(y, float(np.log(
 define_jvp(op.expm1_p, lambda t, y, x, accuracy=None: mul(t, add(y, 1.0)))
 define_jvp(op.log_p, lambda t, y, x, accuracy=None: div(t, x))
 define_jvp(op.log1p_p, lambda t, y, x, accuracy=None: div(t, add(x, 1.0)))
+define_jvp(op.log2_p, lambda t, y, x, accuracy=None: div(t, mul(x, float(np.log(2)))))
 define_jvp(op.logistic_p, lambda t, y, x, accuracy=None: mul(t, mul(y, sub(1.0, y))))
 define_jvp(op.sqrt_p, lambda t, y, x, accuracy=None: mul(t, div(0.5, y)))
 define_jvp(op.rsqrt_p, lambda t, y, x, accuracy=None: mul(t, mul(-0.5, div(y, x))))
@@ -105,6 +106,7 @@ define_jvp(op.asinh_p, lambda t, y, x: mul(t, rsqrt(add(square(x), 1.0))))
 define_jvp(op.acosh_p, lambda t, y, x: mul(t, mul(rsqrt(sub(x, 1.0)), rsqrt(add(x, 1.0)))))
 define_jvp(op.atanh_p, lambda t, y, x: div(t, mul(sub(1.0, x), add(1.0, x))))
 define_jvp(op.square_p, lambda t, y, x: mul(t, mul(2.0, x)))
+define_jvp(op.one_minus_square_p, lambda t, y, x: mul(t, mul(-2.0, x)))
 define_jvp(op.integer_pow_p, lambda t, y_, x, *, y: ZERO if y == 0 else t if y == 1 else
            mul(t, mul(float(y), integer_pow(x, y - 1) if y != 2 else x)))
 
@@ -352,10 +354,10 @@ def _optimization_barrier_transpose(cts: Sequence[Any], *operands: ShapedArray) 
 
 define_elementwise_batching(
     op.neg_p, op.sign_p, op.floor_p, op.ceil_p, op.round_p, op.is_finite_p, op.abs_p, op.exp_p, op.exp2_p,
-    op.expm1_p, op.log_p, op.log1p_p, op.logistic_p, op.sqrt_p, op.rsqrt_p, op.cbrt_p, op.sin_p, op.cos_p,
+    op.expm1_p, op.log_p, op.log1p_p, op.log2_p, op.logistic_p, op.sqrt_p, op.rsqrt_p, op.cbrt_p, op.sin_p, op.cos_p,
     op.tan_p, op.asin_p, op.acos_p, op.atan_p, op.sinh_p, op.cosh_p, op.tanh_p, op.asinh_p, op.acosh_p,
     op.atanh_p, op.real_p, op.imag_p, op.conj_p, op.complex_p, op.not_p, op.population_count_p, op.clz_p,
-    op.square_p, op.integer_pow_p, op.copy_p, op.add_p, op.sub_p, op.mul_p, op.mulhi_p, op.div_p, op.rem_p, op.max_p,
+    op.square_p, op.one_minus_square_p, op.integer_pow_p, op.copy_p, op.add_p, op.sub_p, op.mul_p, op.mulhi_p, op.div_p, op.rem_p, op.max_p,
     op.min_p, op.atan2_p, op.nextafter_p, op.and_p, op.or_p, op.xor_p, op.shift_left_p,
     op.shift_right_arithmetic_p, op.shift_right_logical_p, op.eq_p, op.ne_p, op.lt_p, op.le_p, op.gt_p,
     op.ge_p, op.pow_p, op.convert_element_type_p, op.reduce_precision_p, op.stop_gradient_p,

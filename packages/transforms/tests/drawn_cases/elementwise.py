@@ -25,8 +25,8 @@ def to_float32_and_back(x):
 
 
 CASES = {
-    **named(of_one, op.neg, op.exp, op.exp2, op.expm1, op.log, op.log1p, op.logistic, op.sqrt, op.rsqrt, op.sin, op.cos, op.sinh, op.cosh,
-            op.tanh, op.asinh, op.square, op.abs, op.sign, op.copy),
+    **named(of_one, op.neg, op.exp, op.exp2, op.expm1, op.log, op.log1p, op.log2, op.logistic, op.sqrt, op.rsqrt, op.sin, op.cos, op.sinh,
+            op.cosh, op.tanh, op.asinh, op.square, op.one_minus_square, op.abs, op.sign, op.copy),
     **named(of_one, op.cbrt, dtypes=REAL), **named(of_one, op.conj, dtypes=(*WIDE, *COMPLEX)),
     **named(of_one, op.real, op.imag, dtypes=COMPLEX),
     **{f.__name__: of_one(half(f)) for f in (op.asin, op.acos, op.atan, op.atanh, op.tan)},

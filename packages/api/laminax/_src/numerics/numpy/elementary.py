@@ -96,7 +96,7 @@ atanh = alias(arctanh, "atanh")
 @fused
 def log2(x: ArrayLike, /) -> Array:
     """Logarithm to base 2, elementwise; parameters as for `log`."""
-    return strong(_times_real(op.log(inexact("log2", x)), 1 / math.log(2)))
+    return strong(op.log2(inexact("log2", x)))
 
 
 def _times_real(x: Any, factor: float) -> Any:

@@ -60,6 +60,12 @@ def checked_dtype(name: str, dtype: Any, kind: Any = None, default: Any = float)
     return dtype
 
 
+def checked_method(name: str, method: str) -> str:
+    if method not in ("exact", "approximate"):
+        raise ValueError(f"method argument to `{name}` must be one of {{'exact', 'approximate'}}, got {method!r}")
+    return method
+
+
 def converted(x: Any, dtype: np.dtype) -> Any:
     """The parameter in the samples' dtype; a Python or NumPy scalar stays a constant."""
     aval = get_aval(x)

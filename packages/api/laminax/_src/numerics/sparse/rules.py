@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
 
 dense_results.update((  # not 0 at 0
-    op.acos_p, op.acosh_p, op.cos_p, op.cosh_p, op.exp_p, op.exp2_p, op.log_p, op.logistic_p, op.rsqrt_p, op.is_finite_p, op.not_p,
-    op.eq_p, op.ne_p, op.lt_p, op.le_p, op.gt_p, op.ge_p, special.bessel_i0e_p, special.digamma_p, special.erfc_p, special.lgamma_p))
+    op.acos_p, op.acosh_p, op.cos_p, op.cosh_p, op.exp_p, op.exp2_p, op.log_p, op.log2_p, op.one_minus_square_p, op.logistic_p, op.rsqrt_p,
+    op.is_finite_p, op.not_p, op.eq_p, op.ne_p, op.lt_p, op.le_p, op.gt_p, op.ge_p, special.bessel_i0e_p, special.digamma_p,
+    special.erfc_p, special.lgamma_p))
 
 
 def _rule(*primitives: Primitive) -> Callable:
