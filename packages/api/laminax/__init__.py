@@ -16,8 +16,8 @@ from laminax._version import __version__, __version_info__
 _SUBMODULES = frozenset((
     "ad", "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "custom_transpose", "debug", "distributed",
     "dlpack", "dtypes", "errors", "example_libraries", "experimental", "export", "extend", "ffi", "flatten_util", "image", "interpreters",
-    "lax", "lib", "memory", "monitoring", "nn", "numpy", "ops", "profiler", "random", "ref", "scipy", "sharding", "stages", "test_util",
-    "testing", "tree", "tree_util", "typing", "version",
+    "lax", "lib", "linen", "memory", "monitoring", "nn", "numpy", "ops", "profiler", "random", "ref", "scipy", "sharding", "stages",
+    "test_util", "testing", "tree", "tree_util", "typing", "version",
 ))
 
 _NAMES = {

@@ -1,0 +1,1 @@
+"""The implementation of `laminax.linen`, a module for each subject."""
