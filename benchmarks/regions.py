@@ -62,6 +62,7 @@ class Side:
 def _environment(side: str, options: argparse.Namespace) -> dict[str, str]:
     """laminax is found where this process would find it, jax in the folders that `jax_paths` lists."""
     own = {**os.environ, **SIDES[side], "LAMINAX_ENABLE_COMPILATION_CACHE": "0", "JAX_ENABLE_COMPILATION_CACHE": "0"}
+    own.pop("PYTHONDONTWRITEBYTECODE", None)  # modules that a first step loads are compiled once, as those of an installation
     if side != "jax":
         own["PYTHONPATH"] = os.pathsep.join(sys.path)
     elif options.jax_paths:

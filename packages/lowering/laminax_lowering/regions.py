@@ -28,7 +28,7 @@ from laminax_lowering.planning.equal_programs import ProgramTable
 from laminax_lowering.planning.estimates import PER_KERNEL, Estimate, Estimates
 from laminax_lowering.planning.operation_costs import HEAVY, heavy_work, num_bytes
 from laminax_lowering.planning.outlining import OUTLINE_MIN_EQUATIONS, CallPlan, plan_calls, program_size
-from laminax_lowering.planning.repeats import cut_run, find_runs
+from laminax_lowering.planning.repeats import Run, cut_run, find_runs
 from laminax_lowering.writing.context import live_equations
 
 REGION_MIN_CALLS = 8
@@ -39,8 +39,9 @@ REGION_MIN_WORK = {"cpu": 10_000_000, "cuda": 2_000_000_000, "rocm": 2_000_000_0
 # to compile, or of memory where it is so much that compiling, which is estimated less well, takes no large part of the first step.
 MOST_MEMORY, MOST_TIME, MOST_COMPILING = 1.1, 1.05, 1.1
 WORTHWHILE, MUCH_MEMORY = 0.7, 1 << 30
-# The cost of a region besides its operations, in bytes that are moved in the same time: 60 us on the host.
-DISPATCH = {"cpu": 300_000, "cuda": 10_000_000, "rocm": 10_000_000, "tpu": 10_000_000}
+# The cost of a region besides its operations, in bytes that are moved in the same time. It takes the host 60 us, and the CPU 150 with what
+# it makes in new memory (`chain200` of the benchmarks on one core, 51 regions against the whole); small programs move 10 bytes in 1 ns.
+DISPATCH = {"cpu": 1_500_000, "cuda": 10_000_000, "rocm": 10_000_000, "tpu": 10_000_000}
 _CALLS = (jit_p, checkpoint_p)
 
 
@@ -90,7 +91,8 @@ class RegionPlan:
         return f"in {len(self.regions)} regions of {names} programs{_comparison(self.whole, self.cut)}"
 
 
-_SMALL, _GAINS_LITTLE = "it is small", "regions would gain little"
+_SMALL, _NO_BLOCKS = "it is small", "it has no equal blocks, or few or small ones"
+_GAINS_LITTLE, _SLOWER = "regions would gain little", "regions would be slower"
 
 
 @dataclass(frozen=True)
@@ -136,24 +138,30 @@ def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (
     calls = plan_calls(jaxpr)
     programs = calls.programs
     flat = _with_single_calls_in_place(jaxpr, calls)
-    found = _cut_at_calls(flat, programs, min_work) or _cut_at_runs(flat, programs, min_work)
-    if not found:
-        return WholeProgram("it has no equal blocks, or few or small ones")
+    found = _cut_at_calls(flat, programs, min_work)
+    runs = [] if found else find_runs(flat.eqns, REGION_MIN_CALLS, OUTLINE_MIN_EQUATIONS, min_work)
+    if not (found or runs):
+        return WholeProgram(_NO_BLOCKS)
+    first, used = len(jaxpr.constvars), _read(flat)
+    kept = [i for i, v in enumerate(jaxpr.invars) if v in used]
+    aliases, unusable = donation_aliases(jaxpr, donated or [False] * len(jaxpr.invars), kept)
     estimates = Estimates(platform)
-    whole = estimates.of(flat)
+    whole = estimates.of(flat, frozenset([jaxpr.invars[i] for i in aliases]))
     if not _can_win(whole):
         return WholeProgram(_GAINS_LITTLE)
+    if runs and whole.least_time + DISPATCH[platform] * sum([run.count for run in runs]) > MOST_TIME * whole.time:
+        return WholeProgram(_SLOWER)  # whatever crosses the borders
+    found = found or _cut_at_runs(flat, runs, programs)
+    if not found:
+        return WholeProgram(_NO_BLOCKS)
     opened, segments = _with_blocks_in_place(flat, [Segment(_name_of(eqns), eqns) for eqns in found if eqns])
     chosen = choose_crossings([segment.eqns for segment in segments], [*flat.constvars, *flat.invars], opened.outvars, programs)
     regions, results = _regions(opened, [Segment(segment.name, eqns) for segment, eqns in zip(segments, chosen) if eqns], programs)
-    first, used = len(jaxpr.constvars), {i for region in regions for i in region.operands}
-    kept = [i for i in range(len(jaxpr.invars)) if first + i in used]
-    aliases, unusable = donation_aliases(jaxpr, donated or [False] * len(jaxpr.invars), kept)
     consumed = tuple([first + i for i in aliases])
     inputs = frozenset(range(first + len(jaxpr.invars))).difference(consumed)
     sizes = [num_bytes(v.aval) for v in (*jaxpr.constvars, *jaxpr.invars)]
     cut = _estimate_of_regions(regions, inputs, sizes, estimates, DISPATCH[platform])
-    whole = replace(whole, peak=whole.peak - sum([sizes[i] for i in consumed]), kernels=min(whole.kernels, cut.kernels))  # others repeat
+    whole = replace(whole, kernels=min(whole.kernels, cut.kernels))  # others repeat
     reason = _what_is_lost(regions, whole, cut)
     if reason:
         return WholeProgram(reason, whole, cut)
@@ -173,7 +181,7 @@ def _what_is_lost(regions: Sequence[Region], whole: Estimate, cut: Estimate) -> 
     if cut.peak > MOST_MEMORY * whole.peak:
         return "regions would need more memory"
     if cut.time > MOST_TIME * whole.time:
-        return "regions would be slower"
+        return _SLOWER
     if cut.compiling > MOST_COMPILING * whole.compiling:
         return "regions would take longer to compile"
     saves_memory = cut.peak < WORTHWHILE * whole.peak and whole.peak - cut.peak > MUCH_MEMORY
@@ -201,7 +209,12 @@ def _estimate_of_regions(regions: Sequence[Region], kept: Container[int], sizes:
         live += sum([size[i] for i in region.results]) - freed
         time += found.time + dispatch
     parts = [estimates.of(program.jaxpr) for program in {region.program for region in regions}]
-    return Estimate(most, time, sum([part.kernels for part in parts]), sum([part.overhead for part in parts]), len(parts))
+    return Estimate(most, time, time, sum([part.kernels for part in parts]), sum([part.overhead for part in parts]), len(parts))
+
+
+def _read(jaxpr: Jaxpr) -> set[Var]:
+    """The variables that equations read or that are results."""
+    return {v for atoms in (*[eqn.invars for eqn in jaxpr.eqns], jaxpr.outvars) for v in atoms if type(v) is Var}
 
 
 def _count_calls(jaxpr: Jaxpr) -> int:
@@ -305,11 +318,11 @@ def _cut_at_calls(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> list[l
     return segments
 
 
-def _cut_at_runs(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> list[list[JaxprEqn]] | None:
-    """The equations, cut at the borders of the blocks that come again and again."""
+def _cut_at_runs(jaxpr: Jaxpr, runs: Iterable[Run], programs: ProgramTable) -> list[list[JaxprEqn]] | None:
+    """The equations, cut at the borders of the blocks that come again and again; None if those of no run are equal."""
     eqns, done = jaxpr.eqns, 0
     segments: list[list[JaxprEqn]] = [[]]
-    for run in find_runs(eqns, REGION_MIN_CALLS, OUTLINE_MIN_EQUATIONS, min_work):
+    for run in runs:
         found = cut_run(eqns, run, programs.describe)
         if found is None:
             continue

@@ -62,6 +62,28 @@ def test_what_calls_and_loops_hold_counts():
     assert looped.time > 10 * (PRODUCT + 3 * BYTES)
 
 
+def test_a_consumed_argument_frees_its_memory_when_it_has_been_read_and_not_before():
+    """An update in place at the end does not make room for what lives in the middle, though it counted so once."""
+    program = stage(lambda w, x: [add(w, dot(dot(x, w), w))], [MATRIX] * 2, "program").jaxpr
+    assert Estimates("cpu").of(program).peak == 2 * BYTES
+    assert Estimates("cpu").of(program, frozenset(program.invars[:1])).peak == 2 * BYTES  # both products are there before w has been read
+    early = stage(lambda w, x: [dot(dot(dot(w, x), x), x)], [MATRIX] * 2, "program").jaxpr
+    assert Estimates("cpu").of(early, frozenset(early.invars[:1])).peak == BYTES  # the first product replaces w, the second comes to that
+
+
+def test_no_cut_takes_less_than_the_least_time():
+    """Products read and write; what is in memory for them is read once by all others together; nothing else is certain."""
+    def fun(x, w):
+        y = dot(x, w)
+        s = sin(y)  # read twice, so that the whole program writes it; a cut need not
+        return [dot(add(s, y), w), mul(cos(s), x)]
+    found = estimate(fun)
+    work = 2 * PRODUCT + 13.0 * 2 * N * N + 2 * SIMPLE
+    certain = 3 * BYTES + BYTES + 3 * BYTES + BYTES  # the products, with the sum that the second one reads, and the other result
+    assert found.least_time == work + certain + 2 * BYTES  # y and x, read by the sine, the sum, and the product of numbers
+    assert found.time == found.least_time + (1 + 2 + 1) * BYTES  # the sine is written, and read twice; y is read twice
+
+
 def test_compiling_takes_longer_for_more_kernels_and_programs():
     few, many = estimate(lambda x, w: [dot(x, w)]), estimate(lambda x, w: [dot(dot(dot(x, w), w), w)])
     assert few.compiling == estimates.PER_PROGRAM + estimates.PER_KERNEL + estimates.PER_REPETITION < many.compiling

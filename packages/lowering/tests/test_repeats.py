@@ -240,3 +240,17 @@ def test_any_program_computes_the_same_cut_up(data):
         return [x, *kept[::3], w]
 
     check(staged(fun))
+
+
+def test_what_the_borders_alone_make_too_slow_is_not_cut_and_no_crossing_is_looked_for(monkeypatch):
+    """Two hundred small layers took a tenth of their first step to plan, for nothing."""
+    monkeypatch.setattr(regions, "MOST_TIME", 1.05)
+    closed = staged(layers(10))
+    certain = 10 * (3 * 4 * N * N + PRODUCT / 10)  # what the products read and make, and their work
+    monkeypatch.setattr(regions, "DISPATCH", {"cpu": 0})
+    assert len(check(closed).regions) == 10
+    monkeypatch.setattr(regions, "DISPATCH", {"cpu": certain})
+    monkeypatch.setattr(regions, "choose_crossings", None)
+    monkeypatch.setattr(regions, "cut_run", None)
+    plan = plan_regions(closed, "cpu")
+    assert isinstance(plan, WholeProgram) and str(plan) == "as a whole, since regions would be slower"

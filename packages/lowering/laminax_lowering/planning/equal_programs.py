@@ -23,6 +23,7 @@ _IGNORED: dict[Primitive, frozenset[str]] = {
     custom_jvp_call_p: frozenset({"jvp"}), custom_vjp_call_p: frozenset({"fwd", "bwd"}), custom_vmap_call_p: frozenset({"rule"}),
     checkpoint_p: frozenset({"policy"}),
 }
+_ATOMS = frozenset((bool, int, str))  # most parameters, and the elements of most others
 
 
 class ProgramTable:
@@ -86,6 +87,8 @@ class ProgramTable:
 
     def _value(self, value: Any) -> tuple[str | type, Any]:
         """A key that is equal for parameters of the same meaning."""
+        if value is None or type(value) in _ATOMS:
+            return type(value), value
         if isinstance(value, (ClosedJaxpr, Jaxpr)):
             return "program", id(self.representative(value))
         if isinstance(value, (tuple, list)):

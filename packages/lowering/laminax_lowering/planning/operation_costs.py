@@ -8,6 +8,7 @@ function for sin and cos too, 2 and 4.6; they have a price between.
 
 from __future__ import annotations
 
+import functools
 import math
 
 from laminax_ir.key_arrays.keys import physical_aval
@@ -56,6 +57,7 @@ def cost(eqn: JaxprEqn) -> float:
     return _BYTES_PER_ELEMENT[eqn.primitive] * math.prod(eqn.outvars[0].aval.shape)
 
 
+@functools.lru_cache(maxsize=4096)
 def num_bytes(aval: ShapedArray) -> int:
     """The size of a value."""
     stored = physical_aval(aval)

@@ -10,6 +10,7 @@ really equal, down to which value goes where, when it makes programs of them.
 from __future__ import annotations
 
 import math
+from itertools import groupby
 from typing import Any, Callable, NamedTuple, Sequence
 
 from laminax_ir.programs.jaxpr import JaxprEqn, Literal, Var
@@ -26,6 +27,12 @@ class Run(NamedTuple):
     count: int  # type: ignore[assignment]  # the tuple's own method of this name is not used
 
 
+class _Program(NamedTuple):
+    """The equations of a program, and of which kind each is."""
+    eqns: Sequence[JaxprEqn]
+    kinds: list[int]
+
+
 def find_runs(eqns: Sequence[JaxprEqn], min_count: int, min_length: int, min_work: int) -> list[Run]:
     """The repeated runs of equations, in order; they do not overlap.
 
@@ -38,8 +45,10 @@ def find_runs(eqns: Sequence[JaxprEqn], min_count: int, min_length: int, min_wor
     heavy = [i for i, eqn in enumerate(eqns) if eqn.primitive in HEAVY]
     if len(heavy) < min_count or sum(heavy_work(eqns[i]) for i in heavy) < min_count * min_work:
         return []
+    numbers: dict[tuple, int] = {}
+    kinds = [numbers.setdefault(_kind(eqn), len(numbers)) for eqn in eqns]
     runs: list[Run] = []
-    _search(eqns, heavy, 0, len(eqns), (min_count, min_length, min_work), runs)
+    _search(_Program(eqns, kinds), heavy, 0, len(eqns), (min_count, min_length, min_work), runs)
     return sorted(runs)
 
 
@@ -82,55 +91,53 @@ def _depending_on_nothing_within(eqns: Sequence[JaxprEqn]) -> set[int]:
     return found
 
 
-def _search(eqns: Sequence[JaxprEqn], heavy: list[int], first: int, last: int, least: tuple[int, int, int], runs: list[Run]) -> None:
+def _search(program: _Program, heavy: list[int], first: int, last: int, least: tuple[int, int, int], runs: list[Run]) -> None:
     """Adds the runs among the equations from `first` to before `last`: the longest one, then those before and behind it."""
     if len(heavy) < least[0]:
         return
-    run = _longest_run(eqns, heavy, first, last, *least)
+    run = _longest_run(program, heavy, first, last, *least)
     if run is None:
         return
     runs.append(run)
     end = run.start + run.length * run.count
-    _search(eqns, [i for i in heavy if i < run.start], first, run.start, least, runs)
-    _search(eqns, [i for i in heavy if i >= end], end, last, least, runs)
+    _search(program, [i for i in heavy if i < run.start], first, run.start, least, runs)
+    _search(program, [i for i in heavy if i >= end], end, last, least, runs)
 
 
-def _longest_run(eqns: Sequence[JaxprEqn], heavy: list[int], first: int, last: int, min_count: int, min_length: int,
-                 min_work: int) -> Run | None:
-    kinds = [_kind(eqns[i]) for i in heavy]
+def _longest_run(program: _Program, heavy: list[int], first: int, last: int, min_count: int, min_length: int, min_work: int) -> Run | None:
+    kinds = [program.kinds[i] for i in heavy]
     best, most = None, 0
     for period in range(1, min(len(heavy) // min_count, MAX_HEAVY_PER_BLOCK) + 1):
         for begin, end in _stretches(heavy, kinds, period):
             if end - begin <= most or (end - begin) // period < min_count:
                 continue
-            run = _as_run(eqns, heavy[begin:end], period, first, last, min_count, min_length, min_work)
+            run = _as_run(program, heavy[begin:end], period, first, last, min_count, min_length, min_work)
             if run is not None:
                 best, most = run, end - begin
     return best
 
 
-def _stretches(heavy: list[int], kinds: list, period: int) -> list[tuple[int, int]]:
+def _stretches(heavy: list[int], kinds: list[int], period: int) -> list[tuple[int, int]]:
     """Where heavy operations are each of the kind of the one `period` further on, always at the same distance."""
+    distances = [j - i if kind == other else 0 for i, j, kind, other in zip(heavy, heavy[period:], kinds, kinds[period:])]
     found, begin = [], 0
-    count = len(heavy) - period
-    for i in range(count):
-        if kinds[i] != kinds[i + period] or heavy[i + period] - heavy[i] != heavy[begin + period] - heavy[begin]:
-            if i > begin:
-                found.append((begin, i + period))
-            begin = i if kinds[i] == kinds[i + period] else i + 1
-    if count > begin:
-        found.append((begin, len(heavy)))
+    for distance, alike in groupby(distances):
+        end = begin + len([*alike])
+        if distance:
+            found.append((begin, end + period))
+        begin = end
     return found
 
 
-def _as_run(eqns: Sequence[JaxprEqn], heavy: list[int], period: int, first: int, last: int, min_count: int, min_length: int,
+def _as_run(program: _Program, heavy: list[int], period: int, first: int, last: int, min_count: int, min_length: int,
             min_work: int) -> Run | None:
     """The run around a stretch of heavy operations; None if its blocks are too few or too small."""
+    eqns, kinds = program
     length = heavy[period] - heavy[0]
     start, end = heavy[0], heavy[0] + length
-    while end < last and _kind(eqns[end]) == _kind(eqns[end - length]):
+    while end < last and kinds[end] == kinds[end - length]:
         end += 1
-    while start > first and _kind(eqns[start - 1]) == _kind(eqns[start - 1 + length]):
+    while start > first and kinds[start - 1] == kinds[start - 1 + length]:
         start -= 1
     per_block = sum(heavy_work(eqns[i]) for i in heavy[:period])
     together = max(math.ceil(min_work / per_block), math.ceil(min_length / length))  # small blocks are taken several at a time
