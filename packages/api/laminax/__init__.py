@@ -22,6 +22,7 @@ _SUBMODULES = frozenset((
 
 _NAMES = {
     # transformations
+    "laminax._src.autojit.autojit": "autojit",
     "laminax._src.compiling.jit": "clear_caches jit",
     "laminax._src.parallel.pmap": "pmap",
     "laminax._src.parallel.shard_map": "shard_map smap",
