@@ -235,7 +235,7 @@ def _set(kind: str) -> Describe:
         index = encoder.number(x)
         if all(type(item) in _VALUES for item in x):  # equal sets may have different orders
             return kind, index, tuple(sorted([encoder.describe(item) for item in x], key=repr))
-        return kind, index, tuple([encoder.describe(item) for item in x])
+        return kind, index, tuple([encoder.describe(item) for item in sorted(x, key=lambda item: type(item).__qualname__)])
 
     return describe
 
