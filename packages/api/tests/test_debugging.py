@@ -292,7 +292,7 @@ def test_an_argument_that_is_no_array_is_named(call, path):
 
 
 def test_a_result_that_is_no_array_is_named():
-    with pytest.raises(TypeError, match=r"result\['a'\]\[1\] is of type <class 'str'>"):
+    with pytest.raises(TypeError, match=r"returned a value of type <class 'str'> at output component \['a'\]\[1\]"):
         laminax.jit(lambda x: {"a": (x, "text")})(1.0)
 
 

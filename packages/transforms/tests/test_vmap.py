@@ -188,14 +188,14 @@ def test_documentation_of_a_mapped_function():
     (lambda: vmap(lambda x, y: x, in_axes=(0,))(np.ones(2), np.ones(2)), ValueError, r"len\(in_axes\)=1, len\(args\)=2"),
     (lambda: vmap(lambda x: x, in_axes=None)(np.ones(2)), ValueError, "at least one non-None value in in_axes"),
     (lambda: vmap(lambda x: x, in_axes=({"a": 0},))({"b": np.ones(2)}), ValueError,
-     r"in_axes specification must be a tree prefix.*, got specification \(\{'a': 0\},\) for value tree PyTreeDef\(\(\{'b': \*\},\)\)"),
+     r"in_axes specification must be a tree prefix.*; got specification \(\{'a': 0\},\) for value tree PyTreeDef\(\(\{'b': \*\},\)\)"),
     (lambda: vmap(lambda x: x, in_axes=(np.ones(1),))(np.ones(2)), TypeError, "in_axes must be an int, None, or"),
-    (lambda: vmap(lambda x: x)({}), ValueError, r"at least one argument containing an array, got empty \*args=\(\{\},\) and "
+    (lambda: vmap(lambda x: x)({}), ValueError, r"at least one argument containing an array or axis_size must be specified, got empty \*args=\(\{\},\) and "
                                                 r"\*\*kwargs=\{\}"),
     (lambda: vmap(lambda x: (x, x), out_axes=(0, 0, 0))(np.ones(2)), ValueError,
      r"out_axes specification must be a tree prefix.*\(0, 0, 0\) for value tree PyTreeDef\(\(\*, \*\)\)"),
     (lambda: vmap(lambda x: {"y": x}, out_axes=None, axis_name="i")(np.ones(2)), ValueError,
-     r"mapped output \(axis_name='i'\) but out_axes is None.*at vmap out_axes\['y'\]"),
+     r"mapped output \(axis_name=i\) but out_axes is None.*at vmap out_axes\['y'\]"),
     (lambda: vmap(lambda x: x, out_axes=None)(np.ones(2, np.float32)), ValueError,
      r"vmap has mapped output but out_axes is None.*<lambda>"),
     (lambda: vmap(lambda x: x, out_axes=2)(np.ones(2)), ValueError, "out_axes=2: axis 2 is out of bounds for array of dimension 1"),

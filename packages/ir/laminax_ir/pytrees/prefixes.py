@@ -178,6 +178,28 @@ def prefix_errors(
     return list(_mismatches(_Side(tree=prefix_tree, is_leaf=is_leaf), _Side(tree=full_tree)))
 
 
+def mismatch_details(name: str, prefix_tree: Any, full: PyTreeDef, is_leaf: Callable[[Any], bool] | None = None) -> str:
+    """All places where a tree is not a prefix of a structure, as the end of a message.
+
+    Args:
+      name: what the prefix is to the user, such as `"vmap in_axes"`.
+      prefix_tree: a tree.
+      full: the structure.
+      is_leaf: which nodes of `prefix_tree` to take as leaves, besides those that are.
+
+    Example:
+      >>> print(mismatch_details("vmap in_axes", ([0],), registry.flatten((1,))[1]))
+      Mismatch details (1 found):
+      vmap in_axes: pytree structure error: different types at key path
+          in_axes[0]
+        in_axes[0] is a list of length 1
+        full tree[0] is a leaf
+      Give both the same container there, or end in_axes above it with a leaf.
+    """
+    found = list(_mismatches(_Side(tree=prefix_tree, is_leaf=is_leaf), _Side(treedef=full)))
+    return "\n".join((f"Mismatch details ({len(found)} found):", *(str(mismatch(name)) for mismatch in found)))
+
+
 def structure_errors(treedef: PyTreeDef, tree: Any, *, exact: bool = False) -> list[PrefixMismatch]:
     """Finds all places where a structure is not a prefix of a tree.
 

@@ -37,6 +37,7 @@ from laminax_ir.pytrees.prefixes import (
     broadcast_prefix,
     flatten_axes,
     flatten_up_to,
+    mismatch_details,
     prefix_errors,
     structure_differences,
     structure_errors,
@@ -68,7 +69,7 @@ __all__ = [
     "make_from_node_data_and_children", "treedef_children", "treedef_is_leaf", "treedef_is_strict_leaf",
     "treedef_tuple",
     # prefixes
-    "PrefixMismatch", "broadcast_over", "broadcast_prefix", "flatten_axes", "prefix_errors", "structure_differences",
+    "PrefixMismatch", "broadcast_over", "broadcast_prefix", "flatten_axes", "mismatch_details", "prefix_errors", "structure_differences",
     "structure_errors",
     "tree_broadcast",
     # types

@@ -78,6 +78,7 @@ class StagingTrace(Trace):
     __slots__ = ("eqns", "invars", "constants", "parent", "has_outer_refs", "is_explicit")
 
     records_refs = True
+    known_as = "DynamicJaxprTrace"  # the name that users know from JAX's messages
 
     def __init__(self, name: str = "<unnamed>", argument_names: Sequence[str] | Callable[[int], str] | None = None) -> None:
         super().__init__(name, argument_names)

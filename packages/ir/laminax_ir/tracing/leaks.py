@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from types import CellType, FrameType, FunctionType
 from typing import Any, Sequence
 
 from laminax_ir.tracing import source
@@ -50,9 +51,52 @@ def check_for_leaks(trace: Trace) -> None:
     leaked.clear()
     origin, holder = tracer.describe_origin(), _describe_holder([tracer])
     raise LeakedTracerError(
-        f"a value traced by {trace.name or 'a transformation'} is still alive after that trace has ended.\n"
+        f"Leaked trace {trace.known_as}: a value traced by {trace.name or 'a transformation'} is still alive after that trace has ended.\n"
         f"  value: {tracer.aval.str_short()}" + (f", {origin}" if origin else "") + (f"; kept by {holder}" if holder else "")
-        + "\nReturn it from the transformed function instead of keeping it.")
+        + "\nReturn it from the transformed function instead of keeping it.\n" + _chain([tracer], tracer.origin()[1]))
+
+
+_LONGEST_CHAIN = 5  # who keeps the keeper of a value is of interest, and who keeps that one
+
+
+def _chain(box: list, where: str) -> str:
+    """Lines that say what refers to the value in `box`, what to that, and so on."""
+    x = box[0]
+    lines = [f"This {type(x).__name__} with object id {id(x)} was created on line:\n  {where or 'unknown'}"]
+    seen = {id(box), id(lines)}
+    for _ in range(_LONGEST_CHAIN):
+        seen.add(id(x))
+        found = _referrer(x, seen)
+        if found is None:
+            break
+        keeper, how = found
+        lines.append(f"{_named(x)} is referred to by {_named(keeper)}{how}")
+        x = keeper
+    return "\n".join(lines)
+
+
+def _named(x: Any) -> str:
+    name = getattr(x, "__name__", None)
+    return f"<{type(x).__name__} {id(x)}>" + (f" ({name})" if isinstance(name, str) else "")
+
+
+def _referrer(x: Any, seen: set[int]) -> tuple[Any, str] | None:
+    """An object that refers to x, and by what: `['hi']`, `.dct`, ` closed-over variable x`."""
+    for referrer in gc.get_referrers(x):
+        if id(referrer) in seen or isinstance(referrer, FrameType):
+            continue
+        if isinstance(referrer, CellType):
+            for function in gc.get_referrers(*(t for t in gc.get_referrers(referrer) if isinstance(t, tuple))):
+                if isinstance(function, FunctionType) and referrer in (function.__closure__ or ()):
+                    return function, f" closed-over variable {function.__code__.co_freevars[function.__closure__.index(referrer)]}"
+        elif isinstance(referrer, list):
+            return referrer, f"[{next(i for i, entry in enumerate(referrer) if entry is x)}]"
+        elif isinstance(referrer, dict):
+            key = next((key for key, entry in referrer.items() if entry is x), None)
+            return referrer, f"[{key!r}]"
+        elif any(entry is x for entry in getattr(referrer, "__dict__", {}).values()):
+            return referrer, f".{next(name for name, entry in vars(referrer).items() if entry is x)}"
+    return None
 
 
 def _describe_holder(box: list) -> str:

@@ -66,6 +66,11 @@ class Trace:
         name = self.argument_name(index)
         return (f"argument {name}" if name else "an argument") + (f" of {self.name}" if self.name else "")
 
+    @property
+    def known_as(self) -> str:
+        """The kind of the trace in messages about leaks."""
+        return type(self).__name__
+
     def process(self, primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         """Interprets one operation; returns its result, or the list of them if it has several."""
         raise NotImplementedError
@@ -378,6 +383,11 @@ class Tracer:
         """`made by sin at model.py:12 in layer`, or as much of it as is known."""
         what, where = self.origin()
         return (what or "made") + f" at {where}" if where else what
+
+    @property
+    def sharding(self) -> Any:
+        raise AttributeError(f"A traced value, of type {self.aval.str_short()}, has no attribute 'sharding': how it is split over devices is "
+                             "known when the program runs. typeof(x).sharding says how it is split over explicit mesh axes.")
 
     def __len__(self) -> int:
         return len(self.aval)

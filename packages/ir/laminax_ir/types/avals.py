@@ -345,6 +345,9 @@ class ShapeDtypeStruct:
         if dtype is None or shape is None:
             raise ValueError(f"ShapeDtypeStruct: {'dtype' if dtype is None else 'shape'} must be specified, got {shape=} and {dtype=}")
         self.shape = tuple(shape)
+        if any(size is None for size in self.shape):
+            raise ValueError(f"ShapeDtypeStruct: `shape` cannot have None. Got {self.shape}. A size that is not known is a symbolic "
+                             "dimension, which export.symbolic_shape makes.")
         self.dtype = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
         if isinstance(sharding, Format):
             if sharding.layout is AUTO:

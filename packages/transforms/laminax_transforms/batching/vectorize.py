@@ -13,6 +13,7 @@ from laminax_ir.pytrees.pytree import (
     broadcast_prefix,
     keystr,
     leaf_paths,
+    mismatch_details,
     tree_flatten,
     tree_flatten_with_path,
     tree_structure,
@@ -112,7 +113,8 @@ class _Call(NamedTuple):
 def _taken_apart(fun: Callable, in_axes: Any, out_axes: Any, axis_size: int | None, args: tuple, kwargs: dict[str, Any]) -> _Call:
     if isinstance(in_axes, tuple) and len(in_axes) != len(args):
         raise ValueError(f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
-                         f"arguments passed to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}")
+                         f"arguments passed to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}"
+                         + (_note_of_keywords(kwargs) if kwargs else ""))
     typed, given = any_mapped_types(), axis_size
     is_leaf, accepts = (has_mapped_type, _is_mappable) if typed else (None, is_array_like)
     flat, in_tree = tree_flatten((args, kwargs), is_leaf)
@@ -165,14 +167,22 @@ def _documentation(fun: Callable) -> str:
     return f"{summary}\n\nOriginal documentation:\n\n{fun.__doc__}" if getattr(fun, "__doc__", None) else summary
 
 
+def _note_of_keywords(kwargs: dict[str, Any]) -> str:
+    return (f". Note that the function was called with keyword arguments {list(kwargs)}, which the entries of a tuple in_axes never "
+            "correspond to: keyword arguments are always mapped along their leading axis (axis 0). Pass them by position, or bind those that "
+            "all examples share with functools.partial.")
+
+
 def _flat_in_axes(fun: Callable, in_axes: Any, args: tuple[ArrayLike, ...], kwargs: dict[Any, Any]) -> list[int | None]:
     if in_axes is None or not isinstance(in_axes, tuple):
         return [in_axes] * len(tree_flatten(args)[0]) + [0] * len(tree_flatten(kwargs)[0])
     try:
         flat = broadcast_prefix(in_axes, args, is_leaf=lambda x: x is None)
-    except ValueError as error:
-        raise ValueError(f"vmap({function_name(fun)}): vmap in_axes specification must be a tree prefix of the corresponding value, got "
-                         f"specification {in_axes!r} for value tree {tree_structure(args)}. {error}") from None
+    except ValueError:
+        tree = tree_structure(args)
+        raise ValueError(f"vmap({function_name(fun)}): vmap in_axes specification must be a tree prefix of the corresponding value; got "
+                         f"specification {in_axes!r} for value tree {tree}.\n"
+                         + mismatch_details("vmap in_axes", in_axes, tree, lambda x: x is None)) from None
     return flat + [0] * len(tree_flatten(kwargs)[0])
 
 
@@ -196,8 +206,8 @@ def _mapped_size(fun: Callable, args: tuple[ArrayLike, ...], kwargs: dict[Any, A
                              "\nMake the sizes equal to axis_size, or leave it out.")
         return axis_size
     if not flat:
-        raise ValueError(f"vmap({function_name(fun)}): vmap wrapped function must be passed at least one argument containing an array, got "
-                         f"empty *args={args} and **kwargs={kwargs}. Give axis_size for a function without arguments.")
+        raise ValueError(f"vmap({function_name(fun)}): vmap wrapped function must be passed at least one argument containing an array "
+                         f"or axis_size must be specified, got empty *args={args} and **kwargs={kwargs}.")
     if not found:
         raise ValueError("vmap must have at least one non-None value in in_axes, or axis_size must be given; "
                          f"in_axes is {in_axes!r}")
@@ -253,9 +263,10 @@ def _place_results(fun: Callable, axis: Axis, results: Sequence[ArrayLike], resu
     """Moves each result's mapped axis to where out_axes wants it."""
     try:
         wanted = broadcast_over(out_axes, out_tree, lambda x: x is None)
-    except ValueError as error:
-        raise ValueError(f"vmap({function_name(fun)}): vmap out_axes specification must be a tree prefix of the corresponding value, got "
-                         f"specification {out_axes!r} for value tree {out_tree}. {error}") from None
+    except ValueError:
+        raise ValueError(f"vmap({function_name(fun)}): vmap out_axes specification must be a tree prefix of the corresponding value; got "
+                         f"specification {out_axes!r} for value tree {out_tree}.\n"
+                         + mismatch_details("vmap out_axes", out_axes, out_tree, lambda x: x is None)) from None
     placed = []
     for index, (x, b, want) in enumerate(zip(results, result_axes, wanted)):
         if has_mapped_type(x):
@@ -265,7 +276,7 @@ def _place_results(fun: Callable, axis: Axis, results: Sequence[ArrayLike], resu
         ndim = get_aval(x).ndim + (b is None)
         if want is None:
             if b is not None:
-                named = "" if axis.name is None else f" (axis_name={axis.name!r})"
+                named = "" if axis.name is None else f" (axis_name={axis.name})"
                 path = keystr(leaf_paths(out_tree)[index])
                 raise ValueError(f"vmap has mapped output{named} but out_axes is None: a result of {function_name(fun)}, "
                                  f"{get_aval(x).str_short()}, at vmap out_axes{path}, depends on the mapped axis. Give it an axis in "

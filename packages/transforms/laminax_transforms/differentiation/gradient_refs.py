@@ -108,8 +108,8 @@ def checked_entries(name: str, in_tree: Any, in_avals: Sequence[ShapedArray | Ab
     """
     paths = tree_flatten_with_path(entries, is_leaf=lambda x: isinstance(x, (Ref, GradValue, DontWant)))
     if paths[1] != in_tree:
-        raise ValueError(f"with_refs: there must be one entry for each array in the arguments of {name}, in their structure {in_tree}, got "
-                         f"{paths[1]}. An entry is a reference, ad.GradValue() or ad.DontWant().")
+        raise ValueError(f"with_refs: there must be one entry for each array in the arguments of {name}, and the tree structures differ: "
+                         f"expected {in_tree}, got {paths[1]}. An entry is a reference, ad.GradValue() or ad.DontWant().")
     flat = []
     for (path, entry), aval in zip(paths[0], in_avals):
         where = f"with_refs: the entry for {path[0].idx}{keystr(path[1:])} of {name}"
@@ -117,12 +117,13 @@ def checked_entries(name: str, in_tree: Any, in_avals: Sequence[ShapedArray | Ab
         if isinstance(entry, Ref):
             found = cast(Any, get_aval(entry)).inner_aval
             if (found.shape, found.dtype) != (expected.shape, expected.dtype):
-                raise ValueError(f"{where} is a reference of type {get_aval(entry)}, and the cotangent is of type {expected.str_short()}")
+                raise ValueError(f"{where} requires a ref of type {AbstractRef(expected)}, the type of the cotangent, got {get_aval(entry)}")
         elif not isinstance(entry, (GradValue, DontWant)):
             raise TypeError(f"{where} must be a reference, ad.GradValue() or ad.DontWant(), got {entry!r:.60} of type "
                             f"{type(entry).__name__}")
         elif isinstance(aval, AbstractRef) and isinstance(entry, GradValue):
-            raise unbound_error(name, aval)
+            raise ValueError(f"{where}: the gradient of a reference can't be returned as a value. Give a reference there, which it is added "
+                             "to, or ad.DontWant().")
         flat.append(entry)
     return flat
 

@@ -182,8 +182,8 @@ def _check_scalar_output(transform: str, fun: Callable, results: Sequence[ArrayL
                         "or vjp or jacrev.")
     aval = get_aval(results[0])
     if aval.shape != ():
-        raise TypeError(f"Gradient only defined for scalar-output functions. {transform}({function_name(fun)}): output had "
-                        f"shape: {aval.shape}, {aval.str_short()}. Sum or average it, or use jacrev or vmap(grad(...)).")
+        raise TypeError(f"Gradient only defined for scalar-output functions. Output had shape: {aval.shape}. "
+                        f"{transform}({function_name(fun)}): the result is {aval.str_short()}. Sum or average it, or use jacrev or vmap(grad(...)).")
     if holomorphic:
         if not dtypes.issubdtype(aval.dtype, dtypes.complexfloating):
             raise TypeError(f"{transform} with holomorphic=True requires outputs with complex dtype, but got {aval.dtype.name}.")

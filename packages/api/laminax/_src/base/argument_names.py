@@ -27,7 +27,7 @@ def resolve(fun: Callable, argnums: Any, argnames: Any, what: str) -> tuple[tupl
 
     Raises:
       TypeError: if they are of another type.
-      ValueError: if a position or name does not exist in the signature.
+      ValueError: if a position or name does not exist in the signature, or names are given and there is no signature.
     """
     nums = None if argnums is None else int_tuple(argnums, f"{what}_argnums")
     names = None if argnames is None else string_tuple(argnames, f"{what}_argnames")
@@ -35,7 +35,9 @@ def resolve(fun: Callable, argnums: Any, argnames: Any, what: str) -> tuple[tupl
         return (), ()
     parameters = _parameters(fun)
     if parameters is None:
-        return nums or (), names or ()
+        if nums is None:
+            raise ValueError(f"jit: Getting the signature of function {fun!r} failed. Pass {what}_argnums instead of {what}_argnames.")
+        return nums, names or ()
     has_varargs = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
     _check_nums(fun, nums or (), sum(p.kind in _POSITIONAL for p in parameters), has_varargs, what)
     _check_names(fun, names or (), parameters, what)

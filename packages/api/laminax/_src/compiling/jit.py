@@ -8,7 +8,7 @@ call itself.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial, update_wrapper
+from functools import WRAPPER_ASSIGNMENTS, partial, update_wrapper, wraps
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 from weakref import ref
 
@@ -137,7 +137,7 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
 
 def _jitted(name: str, given: _Given, fun: Callable) -> Any:
     check_callable(name, fun)
-    _check_weakly_referenceable(name, fun)
+    fun = _weakly_referenceable(fun)
     options = _options(fun, given, runs_on_entered_mesh=name == "pjit")
     jit_function = JitFunction(fun, options)
     wrapped = runtime.make_jit_function(
@@ -167,12 +167,17 @@ def pjit(fun: Callable, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UN
     return _jitted("pjit", given, fun)
 
 
-def _check_weakly_referenceable(transform: str, fun: Callable) -> None:
+def _weakly_referenceable(fun: Callable) -> Callable:
+    """The function itself, or one that calls it where the caches, which hold functions weakly, cannot hold it."""
     try:
         ref(fun)
-    except TypeError as error:  # in jaxlib's cache it would crash the process
-        raise TypeError(f"{transform}: {error}, and the caches hold the function weakly; got {fun!r}. Give {transform} a function that "
-                        f"calls it, or add '__weakref__' to the __slots__ of {type(fun).__name__} if that is your class.") from None
+    except TypeError:  # in jaxlib's cache it would crash the process
+        @wraps(fun, assigned=[name for name in WRAPPER_ASSIGNMENTS if hasattr(fun, name)])
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return fun(*args, **kwargs)
+
+        return call
+    return fun
 
 
 def _options(fun: Callable, given: _Given, *, runs_on_entered_mesh: bool) -> JitOptions:

@@ -23,7 +23,7 @@ from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 
 from laminax._src.base.leaf_names import argument_names
 from laminax._src.base.phases import check_may_trace, phase
-from laminax._src.base.program_names import ProgramName
+from laminax._src.base.program_names import ProgramName, function_code, source_info
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import ArrayLike
@@ -165,7 +165,7 @@ def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transfor
         for leaf in out:
             if not is_array_like(leaf):
                 check_returned(name, "jit" if transform == "make_jaxpr" else transform, result)
-                _report_bad_result(transform, name, result)
+                _report_bad_result(transform, fun, name, result)
         trees.append(out_tree)
         return out
 
@@ -174,12 +174,12 @@ def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transfor
     return TracedFunction(closed, trees[0], name)
 
 
-def _report_bad_result(transform: str, name: str, result: Any) -> None:
+def _report_bad_result(transform: str, fun: Callable, name: str, result: Any) -> None:
     for path, leaf in tree_flatten_with_path(result)[0]:
         if not is_array_like(leaf):
-            where = f"result{keystr(path)}" if path else "its result"
-            raise TypeError(f"{transform}({name}): {where} is of type {type(leaf)}, which is not a valid type for a result: "
-                            f"{_short(leaf)}. Return arrays, scalars or containers of them.")
+            where = f" at output component {keystr(path)}" if path else ""
+            raise TypeError(f"{transform}({name}): function {source_info(name, function_code(fun))} returned a value of type {type(leaf)}{where}, which is not a "
+                            f"valid JAX type: {_short(leaf)}. Return arrays, scalars or containers of them.")
 
 
 class TraceKey(NamedTuple):

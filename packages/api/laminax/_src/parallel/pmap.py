@@ -179,8 +179,8 @@ class _Mapping:
         if not sizes:
             if not avals:
                 args, kwargs = call.in_tree.unflatten(())
-                raise ValueError(f"{self.title}: pmap wrapped function must be passed at least one argument containing an array, got empty "
-                                 f"*args={args} and **kwargs={kwargs}")
+                raise ValueError(f"{self.title}: pmap requires at least one argument with a mapped axis. pmap wrapped function must be "
+                                 f"passed at least one argument containing an array, got empty *args={args} and **kwargs={kwargs}")
             raise ValueError(f"{self.title}: pmap requires at least one argument with a mapped axis.")
         found = set(sizes.values()) | ({self.axis_size} if self.axis_size is not None else set())
         if len(found) > 1:

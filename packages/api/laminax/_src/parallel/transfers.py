@@ -13,6 +13,7 @@ from laminax_ir.ops.elementwise import copy_p
 from laminax_ir.pytrees.pytree import (
     broadcast_prefix,
     keystr,
+    mismatch_details,
     structure_errors,
     tree_flatten,
     tree_flatten_with_path,
@@ -88,10 +89,10 @@ def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
         return [None] * count
     try:
         flat = broadcast_prefix(places, x, is_leaf=lambda d: d is None)
-    except ValueError as error:
-        what = "device specification" if name == "device" else name
-        raise ValueError(f"device_put {what} must be a tree prefix of the corresponding value, got specification {places!r} for value tree "
-                         f"{tree_structure(x)}. {error}") from None
+    except ValueError:
+        what, tree = "device specification" if name == "device" else name, tree_structure(x)
+        raise ValueError(f"device_put {what} must be a tree prefix of the corresponding value; got specification {places!r} for value tree "
+                         f"{tree}.\n{mismatch_details(f'device_put {name}', places, tree, lambda d: d is None)}") from None
     for i, place in enumerate(flat):
         if isinstance(place, MemorySpace) and name == "device":
             leaf = tree_leaves(x)[i]
