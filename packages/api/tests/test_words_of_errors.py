@@ -30,8 +30,8 @@ def two(x, y):
     (lambda: laminax.device_put({"a": 1, "b": 2}, {"a": [None, None], "b": (None, None)}), ValueError,
      r"(?s)device_put device specification must be a tree prefix of the corresponding value;.*Mismatch details \(2 found\)"),
     (lambda: laminax.vmap(two, in_axes=(0, 0))(x=jnp.ones(2), y=jnp.ones(2)), ValueError,
-     re.escape("but got len(in_axes)=2, len(args)=0. Note that the function was called with keyword arguments ['x', 'y'], which the entries "
-               "of a tuple in_axes never correspond to: keyword arguments are always mapped along their leading axis (axis 0)")),
+     re.escape("but got len(in_axes)=2, len(args)=0. Note that the function was called with keyword arguments ['x', 'y'], which the "
+               "entries of a tuple in_axes never correspond to: keyword arguments are always mapped along their leading axis (axis 0)")),
     (lambda: laminax.vmap(lambda x: x)({}), ValueError,
      r"at least one argument containing an array or axis_size must be specified, got empty \*args=\(\{\},\) and \*\*kwargs=\{\}"),
     (lambda: laminax.vmap(lambda x: x, out_axes=None, axis_name="foo")(jnp.ones(2)), ValueError,

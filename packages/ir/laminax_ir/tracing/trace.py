@@ -386,8 +386,8 @@ class Tracer:
 
     @property
     def sharding(self) -> Any:
-        raise AttributeError(f"A traced value, of type {self.aval.str_short()}, has no attribute 'sharding': how it is split over devices is "
-                             "known when the program runs. typeof(x).sharding says how it is split over explicit mesh axes.")
+        raise AttributeError(f"A traced value, of type {self.aval.str_short()}, has no attribute 'sharding': how it is split over devices "
+                             "is known when the program runs. typeof(x).sharding says how it is split over explicit mesh axes.")
 
     def __len__(self) -> int:
         return len(self.aval)

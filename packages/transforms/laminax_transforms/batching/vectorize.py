@@ -169,8 +169,8 @@ def _documentation(fun: Callable) -> str:
 
 def _note_of_keywords(kwargs: dict[str, Any]) -> str:
     return (f". Note that the function was called with keyword arguments {list(kwargs)}, which the entries of a tuple in_axes never "
-            "correspond to: keyword arguments are always mapped along their leading axis (axis 0). Pass them by position, or bind those that "
-            "all examples share with functools.partial.")
+            "correspond to: keyword arguments are always mapped along their leading axis (axis 0). Pass them by position, or bind those "
+            "that all examples share with functools.partial.")
 
 
 def _flat_in_axes(fun: Callable, in_axes: Any, args: tuple[ArrayLike, ...], kwargs: dict[Any, Any]) -> list[int | None]:

@@ -178,8 +178,8 @@ def _report_bad_result(transform: str, fun: Callable, name: str, result: Any) ->
     for path, leaf in tree_flatten_with_path(result)[0]:
         if not is_array_like(leaf):
             where = f" at output component {keystr(path)}" if path else ""
-            raise TypeError(f"{transform}({name}): function {source_info(name, function_code(fun))} returned a value of type {type(leaf)}{where}, which is not a "
-                            f"valid JAX type: {_short(leaf)}. Return arrays, scalars or containers of them.")
+            raise TypeError(f"{transform}({name}): function {source_info(name, function_code(fun))} returned a value of type "
+                            f"{type(leaf)}{where}, which is not a valid JAX type: {_short(leaf)}. Return arrays, scalars or containers of them.")
 
 
 class TraceKey(NamedTuple):
