@@ -171,7 +171,8 @@ def test_a_pullback_takes_one_cotangent():
         return x, 2 * x
 
     _, pullback = vjp(pair, 1.0)
-    with pytest.raises(TypeError, match="returned by vjp applied to pair was called with 2 arguments; it takes one, .*If the result is a tuple"):
+    with pytest.raises(TypeError, match="returned by vjp applied to pair was called with 2 arguments; it takes one, .*If the result is a "
+                                        "tuple"):
         pullback(1.0, 1.0)
 
 

@@ -190,7 +190,8 @@ def test_documentation_of_a_mapped_function():
     (lambda: vmap(lambda x: x, in_axes=({"a": 0},))({"b": np.ones(2)}), ValueError,
      r"in_axes specification must be a tree prefix.*; got specification \(\{'a': 0\},\) for value tree PyTreeDef\(\(\{'b': \*\},\)\)"),
     (lambda: vmap(lambda x: x, in_axes=(np.ones(1),))(np.ones(2)), TypeError, "in_axes must be an int, None, or"),
-    (lambda: vmap(lambda x: x)({}), ValueError, r"at least one argument containing an array or axis_size must be specified, got empty \*args=\(\{\},\) and "
+    (lambda: vmap(lambda x: x)({}), ValueError, r"at least one argument containing an array or axis_size must be specified, got empty "
+                                                r"\*args=\(\{\},\) and "
                                                 r"\*\*kwargs=\{\}"),
     (lambda: vmap(lambda x: (x, x), out_axes=(0, 0, 0))(np.ones(2)), ValueError,
      r"out_axes specification must be a tree prefix.*\(0, 0, 0\) for value tree PyTreeDef\(\(\*, \*\)\)"),

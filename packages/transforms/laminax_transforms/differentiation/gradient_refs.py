@@ -117,12 +117,14 @@ def checked_entries(name: str, in_tree: Any, in_avals: Sequence[ShapedArray | Ab
         if isinstance(entry, Ref):
             found = cast(Any, get_aval(entry)).inner_aval
             if (found.shape, found.dtype) != (expected.shape, expected.dtype):
-                raise ValueError(f"{where} requires a ref of type {AbstractRef(expected)}, the type of the cotangent, got {get_aval(entry)}")
+                raise ValueError(f"{where} requires a ref of type {AbstractRef(expected)}, the type of the cotangent, got "
+                                 f"{get_aval(entry)}")
         elif not isinstance(entry, (GradValue, DontWant)):
             raise TypeError(f"{where} must be a reference, ad.GradValue() or ad.DontWant(), got {entry!r:.60} of type "
                             f"{type(entry).__name__}")
         elif isinstance(aval, AbstractRef) and isinstance(entry, GradValue):
-            raise ValueError(f"{where}: the gradient of a reference can't be returned as a value. Give a reference there, which it is added "
+            raise ValueError(f"{where}: the gradient of a reference can't be returned as a value. Give a reference there, which it is "
+                             f"added "
                              "to, or ad.DontWant().")
         flat.append(entry)
     return flat

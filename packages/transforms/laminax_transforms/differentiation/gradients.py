@@ -183,7 +183,8 @@ def _check_scalar_output(transform: str, fun: Callable, results: Sequence[ArrayL
     aval = get_aval(results[0])
     if aval.shape != ():
         raise TypeError(f"Gradient only defined for scalar-output functions. Output had shape: {aval.shape}. "
-                        f"{transform}({function_name(fun)}): the result is {aval.str_short()}. Sum or average it, or use jacrev or vmap(grad(...)).")
+                        f"{transform}({function_name(fun)}): the result is {aval.str_short()}. Sum or average it, or use jacrev or "
+                        f"vmap(grad(...)).")
     if holomorphic:
         if not dtypes.issubdtype(aval.dtype, dtypes.complexfloating):
             raise TypeError(f"{transform} with holomorphic=True requires outputs with complex dtype, but got {aval.dtype.name}.")

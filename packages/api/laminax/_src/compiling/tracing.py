@@ -179,7 +179,8 @@ def _report_bad_result(transform: str, fun: Callable, name: str, result: Any) ->
         if not is_array_like(leaf):
             where = f" at output component {keystr(path)}" if path else ""
             raise TypeError(f"{transform}({name}): function {source_info(name, function_code(fun))} returned a value of type "
-                            f"{type(leaf)}{where}, which is not a valid JAX type: {_short(leaf)}. Return arrays, scalars or containers of them.")
+                            f"{type(leaf)}{where}, which is not a valid JAX type: {_short(leaf)}. Return arrays, scalars or containers of "
+                            f"them.")
 
 
 class TraceKey(NamedTuple):
