@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Union
+from typing import TYPE_CHECKING, Any, Protocol, Union
 
 import numpy as np
 
-from laminax_runtime import Array
+if TYPE_CHECKING:
+    from laminax._array import Array
+else:
+    from laminax_runtime import Array
 
 __all__ = ["ArrayLike", "DTypeLike"]
 
-ArrayLike = Union[Array, np.ndarray, np.bool_, np.number, bool, int, float, complex]
+ArrayLike = Union[Array, np.ndarray[Any, Any], np.bool_, np.number[Any], bool, int, float, complex]
 """What functions take for an array: arrays, NumPy arrays and scalars, and Python's numbers; no lists and tuples."""
 
 
@@ -18,8 +21,8 @@ class _HasDType(Protocol):
     """A value with an attribute `dtype`."""
 
     @property
-    def dtype(self) -> np.dtype: ...
+    def dtype(self) -> np.dtype[Any]: ...
 
 
-DTypeLike = Union[str, type[Any], np.dtype, _HasDType]
+DTypeLike = Union[str, type[Any], np.dtype[Any], _HasDType]
 """What functions take for a dtype: its name, a scalar type, a NumPy dtype, or something that has a dtype."""

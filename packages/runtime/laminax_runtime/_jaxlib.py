@@ -170,7 +170,7 @@ def profiler_module() -> types.ModuleType:
     return _profiler
 
 
-def profile_data_types() -> tuple[type, type, type]:
+def profile_data_types() -> tuple[type[Any], type[Any], type[Any]]:
     """The types with which a written trace is read: the whole, an event, a plane."""
     from jaxlib import _profile_data
 

@@ -90,7 +90,7 @@ def _random_wrap_shape(words: ShapedArray, *, impl: dtypes.PRNGImpl) -> ShapedAr
     return ShapedArray(words.shape[:-len(impl.key_shape)], dtypes.key_dtype(impl), named_shape=words.named_shape)
 
 
-def _row(i: int, used: np.ndarray) -> np.ndarray:
+def _row(i: int, used: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return used[i, ...]
 
 
@@ -131,7 +131,7 @@ class PRNGKeyArray:
     def _impl(self) -> dtypes.PRNGImpl:
         return self.dtype.impl
 
-    def used(self) -> np.ndarray:
+    def used(self) -> np.ndarray[Any, Any]:
         """Which keys were used while `debug_key_reuse` was on: writable bools, which arrays cut from this one share."""
         if not hasattr(self, "_used"):
             self._used = np.zeros(self.shape, bool)
@@ -178,7 +178,7 @@ class PRNGKeyArray:
         return self._with_words(self.base[(*index, *every_word) if has_ellipsis else index],
                                 lambda used: used[index if has_ellipsis else (*index, ...)])
 
-    def _check_index(self, index: tuple, has_ellipsis: bool) -> None:
+    def _check_index(self, index: tuple[Any, ...], has_ellipsis: bool) -> None:
         # A boolean mask takes as many axes as it has; None takes none.
         taken = sum(i.ndim if getattr(i, "dtype", None) == np.bool_ else 1
                     for i in index if i is not None and i is not Ellipsis)
@@ -240,7 +240,7 @@ class PRNGKeyArray:
             wait()
         return self
 
-    def _with_words(self, words: ArrayLike, arranged: Callable[[np.ndarray], np.ndarray]) -> Array:
+    def _with_words(self, words: ArrayLike, arranged: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> Array:
         """Some of these keys, arranged otherwise: their words, and how the marks of used ones are arranged."""
         if isinstance(words, Tracer):  # an index was traced
             return random_wrap_p.bind(words, impl=self.impl)
@@ -280,7 +280,7 @@ if dispatch_registry is not None:
 # The form of keys in the reference evaluator
 
 
-def record_dtype(impl: dtypes.PRNGImpl) -> np.dtype:
+def record_dtype(impl: dtypes.PRNGImpl) -> np.dtype[Any]:
     """The NumPy dtype of one key as a record; its one field is named after the generator and holds the words.
 
     Raises:
@@ -292,7 +292,7 @@ def record_dtype(impl: dtypes.PRNGImpl) -> np.dtype:
     return np.dtype([(impl.name, np.uint32, impl.key_shape)])
 
 
-def to_records(keys: Any) -> np.ndarray:
+def to_records(keys: Any) -> np.ndarray[Any, Any]:
     """A key array as a NumPy array of records, of the key array's own shape; records are returned as they are.
 
     NumPy moves records like any other element, so shape operations on keys need no rules of their own.
@@ -304,7 +304,8 @@ def to_records(keys: Any) -> np.ndarray:
     return records
 
 
-def from_records(records: np.ndarray) -> PRNGKeyArray:
+def from_records(records: np.ndarray[Any, Any]) -> PRNGKeyArray:
     """The inverse of `to_records`."""
-    (name,) = records.dtype.names or ()
+    assert records.dtype.names is not None  # since they have fields
+    (name,) = records.dtype.names
     return PRNGKeyArray(name, records[name])

@@ -199,7 +199,7 @@ def call_jaxpr(closed: ClosedJaxpr, *operands: Any, name: str, inline: bool = Fa
     return state.trace.process(jit_p, (*consts, *operands), params)
 
 
-def bind_program(primitive: Primitive, effects: frozenset, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+def bind_program(primitive: Primitive, effects: frozenset[Any], operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """Binds an operation that runs programs with these effects, which may have references among their operands."""
     if effects and has_refs(effects):
         from laminax_ir.recording.discharge import bind_with_refs
@@ -207,7 +207,7 @@ def bind_program(primitive: Primitive, effects: frozenset, operands: Sequence[An
     return state.trace.process(primitive, operands, params)
 
 
-def bind_checkpoint(closed: ClosedJaxpr, *operands: Any, name: str, prevent_cse: bool | tuple[bool, ...], policy: Callable | None,
+def bind_checkpoint(closed: ClosedJaxpr, *operands: Any, name: str, prevent_cse: bool | tuple[bool, ...], policy: Callable[..., Any] | None,
                     differentiated: bool = False) -> list[Any]:
     """Binds a call whose intermediate values are recomputed, not kept, for differentiation.
 
@@ -239,7 +239,7 @@ class CustomJVPCall:
 
     __slots__ = ("fun", "jvp", "operands", "name")
 
-    def __init__(self, fun: Callable, jvp: Callable, operands: Sequence[Any], name: str) -> None:
+    def __init__(self, fun: Callable[..., Any], jvp: Callable[..., Any], operands: Sequence[Any], name: str) -> None:
         self.fun = fun
         self.jvp = jvp
         self.operands = list(operands)
@@ -276,7 +276,8 @@ class CustomVJPCall:
 
     __slots__ = ("fun", "fwd", "bwd", "operands", "name")
 
-    def __init__(self, fun: Callable, fwd: Callable, bwd: Callable, operands: Sequence[Any], name: str) -> None:
+    def __init__(self, fun: Callable[..., Any], fwd: Callable[..., Any], bwd: Callable[..., Any], operands: Sequence[Any],
+                 name: str) -> None:
         self.fun = fun
         self.fwd = fwd
         self.bwd = bwd
@@ -318,7 +319,7 @@ class CustomVJPCall:
             results = self.fun(*args)
             return [*results, *last_values(args, values)]
 
-        def fwd(values: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list[Any], Any, Callable]:
+        def fwd(values: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list[Any], Any, Callable[..., Any]]:
             args = boxed(values)
             results, residuals, bwd = run_forward(self.fwd, self.bwd, args, perturbed)
             if any(isinstance(x, Ref) for x in residuals):
@@ -335,7 +336,8 @@ class CustomVJPCall:
         return outs[:count]
 
 
-def run_forward(fwd: Callable, bwd: Callable, operands: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list, list, Callable]:
+def run_forward(fwd: Callable[..., Any], bwd: Callable[..., Any], operands: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list[Any],
+                list[Any], Callable[..., Any]]:
     """Runs the forward rule of a `CustomVJPCall`: results, residuals, and the backward rule for them."""
     results, residuals, *own = fwd(operands, perturbed)
     return results, residuals, own[0] if own else bwd

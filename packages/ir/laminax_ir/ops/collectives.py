@@ -398,7 +398,7 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     return tree_map(broadcast, x)
 
 
-def axis_index(axis_name: Hashable | Sequence[Hashable]) -> Any:
+def axis_index(axis_name: Hashable | Sequence[Hashable]) -> Array:
     """The index of this participant along a named axis.
 
     Args:

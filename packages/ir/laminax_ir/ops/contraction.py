@@ -25,7 +25,7 @@ from laminax_ir.types.dot_algorithms import DotAlgorithm, DotAlgorithmPreset, co
 from laminax_ir.types.errors import DTypeError, ShapeError
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 dot_general_p = Primitive("dot_general", family="contraction", traits=(Trait.PRODUCT, Trait.CONTRACTION))
 hide_params("dot_general", precision=None, preferred_element_type=None, out_sharding=None)
@@ -281,8 +281,9 @@ def canonicalize_dot_dimension_numbers(name: str, dimension_numbers: Any) -> Dot
 _canonical_numbers: dict[DotDimensionNumbers, DotDimensionNumbers] = {}
 
 
-def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, precision: PrecisionLike = None, preferred_element_type: Any = None, *,
-                out_sharding: Any = None) -> Any:
+def dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: Any, precision: PrecisionLike = None,
+                preferred_element_type: DTypeLike | None = None, *,
+                out_sharding: Any = None) -> Array:
     """General product: multiplies, sums over the contracting axes, keeps the batch axes paired.
 
     Args:
@@ -324,8 +325,9 @@ def canonical_preferred(name: str, dtype: Any) -> Any:
     return None if dtype is None else dtypes.check_user_dtype_supported(dtype, name)
 
 
-def dot(lhs: Any, rhs: Any, *, dimension_numbers: Any = None, precision: PrecisionLike = None, preferred_element_type: Any = None,
-        out_sharding: Any = None) -> Any:
+def dot(lhs: ArrayLike, rhs: ArrayLike, *, dimension_numbers: Any = None, precision: PrecisionLike = None,
+        preferred_element_type: DTypeLike | None = None,
+        out_sharding: Any = None) -> Array:
     """Product of matrices and vectors: vector-vector, matrix-vector, vector-matrix or matrix-matrix.
 
     Args:
@@ -361,7 +363,7 @@ _VECTOR_DOT = (((0,), (0,)), ((), ()))
 _MATRIX_DOT = (((1,), (0,)), ((), ()))
 
 
-def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
+def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:
     """Matrix products over leading batch axes.
 
     Args:
@@ -468,9 +470,10 @@ def outer_ragged_axes(lhs_ndim: int, numbers: RaggedDotDimensionNumbers) -> tupl
     return (*batch, *kind[:kind.index(ragged)])
 
 
-def ragged_dot_general(lhs: Any, rhs: Any, group_sizes: Any, ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
-                       precision: PrecisionLike = None, preferred_element_type: Any = None, group_offset: Any = None,
-                       out_sharding: Any = None) -> Any:
+def ragged_dot_general(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike, ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
+                       precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
+                       group_offset: ArrayLike | None = None,
+                       out_sharding: Any = None) -> Array:
     """General product over groups: an axis of lhs is divided into consecutive groups of given sizes.
 
     With a free ragged axis, [b..., m..., k...] times [g, b..., k..., n...] gives [b..., m..., n...]: rows of group i
@@ -516,8 +519,9 @@ def _plain(x: Any) -> ShapedArray:
     return aval if aval._plain is None else aval._plain
 
 
-def ragged_dot(lhs: Any, rhs: Any, group_sizes: Any, precision: PrecisionLike = None, preferred_element_type: Any = None,
-               group_offset: Any = None, out_sharding: Any = None) -> Any:
+def ragged_dot(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike, precision: PrecisionLike = None,
+               preferred_element_type: DTypeLike | None = None,
+               group_offset: ArrayLike | None = None, out_sharding: Any = None) -> Array:
     """Product of groups of rows with a matrix each: row r of group i gives lhs[r] @ rhs[i].
 
     Args:

@@ -39,7 +39,7 @@ _missing = object()
 
 
 @api_boundary
-def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any, operand: Any = _missing) -> Any:
+def cond(pred: ArrayLike, true_fun: Callable, false_fun: Callable, *operands: Any, operand: Any = _missing) -> Any:
     """Applies one of two functions, chosen by a scalar that may be traced.
 
     Args:
@@ -89,7 +89,7 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any, ope
 
 
 @api_boundary
-def switch(index: Any, branches: Sequence[Callable], *operands: Any, operand: Any = _missing) -> Any:
+def switch(index: ArrayLike, branches: Sequence[Callable], *operands: Any, operand: ArrayLike = _missing) -> Any:
     """Applies one of several functions, chosen by an integer that may be traced.
 
     Args:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from operator import index
-from typing import Any, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int, called_with
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.errors import DTypeError, ShapeError
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 conv_general_dilated_p = Primitive("conv_general_dilated", family="convolution", traits=(Trait.PRODUCT, Trait.CONTRACTION))
 
@@ -301,10 +304,11 @@ def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int], d
                                   for spec, letters in ((lhs, "NC"), (rhs, "OI"), (out, "NC"))))
 
 
-def conv_general_dilated(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Any, lhs_dilation: Sequence[int] | None = None,
+def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int], padding: Any,
+                         lhs_dilation: Sequence[int] | None = None,
                          rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None, feature_group_count: int = 1,
-                         batch_group_count: int = 1, precision: PrecisionLike = None, preferred_element_type: Any = None,
-                         out_sharding: Any = None) -> Any:
+                         batch_group_count: int = 1, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
+                         out_sharding: Any = None) -> Array:
     """General convolution over n spatial axes.
 
     Args:
@@ -355,8 +359,8 @@ def conv_general_dilated(lhs: Any, rhs: Any, window_strides: Sequence[int], padd
         out_sharding=None if out_sharding is None else checked_out_sharding(name, out_sharding, get_aval(lhs).ndim))
 
 
-def conv(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Any, precision: PrecisionLike = None,
-         preferred_element_type: Any = None) -> Any:
+def conv(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int], padding: Any, precision: PrecisionLike = None,
+         preferred_element_type: DTypeLike | None = None) -> Array:
     """Convolution in the standard order of axes; see `conv_general_dilated`.
 
     Args:
@@ -375,8 +379,9 @@ def conv(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Any, precis
                                 preferred_element_type=preferred_element_type)
 
 
-def conv_with_general_padding(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Any, lhs_dilation: Any, rhs_dilation: Any,
-                              precision: PrecisionLike = None, preferred_element_type: Any = None) -> Any:
+def conv_with_general_padding(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int], padding: Any, lhs_dilation: Any,
+                              rhs_dilation: Any,
+                              precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None) -> Array:
     """As `conv`, with dilations; see `conv_general_dilated`.
 
     Args:
@@ -399,9 +404,9 @@ def conv_with_general_padding(lhs: Any, rhs: Any, window_strides: Sequence[int],
 _CHANNELS_LAST = {3: ("NHC", "HIO", "NHC"), 4: ("NHWC", "HWIO", "NHWC"), 5: ("NHWDC", "HWDIO", "NHWDC")}
 
 
-def conv_transpose(lhs: Any, rhs: Any, strides: Sequence[int], padding: Any, rhs_dilation: Sequence[int] | None = None,
+def conv_transpose(lhs: ArrayLike, rhs: ArrayLike, strides: Sequence[int], padding: Any, rhs_dilation: Sequence[int] | None = None,
                    dimension_numbers: Any = None, transpose_kernel: bool = False, precision: PrecisionLike = None,
-                   preferred_element_type: Any = None, use_consistent_padding: bool = False) -> Any:
+                   preferred_element_type: DTypeLike | None = None, use_consistent_padding: bool = False) -> Array:
     """Transposed convolution: upsamples by `strides`, as the gradient of a convolution does.
 
     Args:
@@ -479,9 +484,9 @@ def transposed_pads(size: int, stride: int, padding: str) -> tuple[int, int]:
     return low, total - low
 
 
-def conv_general_dilated_patches(lhs: Any, filter_shape: Sequence[int], window_strides: Sequence[int], padding: Any,
+def conv_general_dilated_patches(lhs: ArrayLike, filter_shape: Sequence[int], window_strides: Sequence[int], padding: Any,
                                  lhs_dilation: Any = None, rhs_dilation: Any = None, dimension_numbers: Any = None,
-                                 precision: PrecisionLike = None, preferred_element_type: Any = None) -> Any:
+                                 precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None) -> Array:
     """The patches of the input that a convolution would see, flattened into the feature axis.
 
     Args:
@@ -510,9 +515,9 @@ def conv_general_dilated_patches(lhs: Any, filter_shape: Sequence[int], window_s
                                 feature_group_count=features, precision=precision, preferred_element_type=preferred_element_type)
 
 
-def conv_general_dilated_local(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Any, filter_shape: Sequence[int],
+def conv_general_dilated_local(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int], padding: Any, filter_shape: Sequence[int],
                                lhs_dilation: Any = None, rhs_dilation: Any = None, dimension_numbers: Any = None,
-                               precision: PrecisionLike = None) -> Any:
+                               precision: PrecisionLike = None) -> Array:
     """Convolution with a kernel of its own at each place of the result (a locally connected layer).
 
     Args:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.shape import broadcast_in_dim, full
 from laminax_ir.pytrees.pytree import tree_flatten, tree_unflatten
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.dtypes import result_type
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
 def optimization_barrier(operand: Any, /) -> Any:
@@ -24,7 +29,7 @@ def optimization_barrier(operand: Any, /) -> Any:
     return tree_unflatten(treedef, op.optimization_barrier_flat(*leaves) if leaves else [])
 
 
-def reciprocal(x: Any) -> Any:
+def reciprocal(x: ArrayLike) -> Array:
     """Elementwise reciprocal, 1 / x.
 
     Args:
@@ -39,7 +44,7 @@ def reciprocal(x: Any) -> Any:
     return op.integer_pow(x, -1)
 
 
-def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
+def empty(shape: Sequence[int], dtype: DTypeLike, *, out_sharding: Any = None) -> Array:
     """An array whose values the caller promises not to rely on; they are zeros.
 
     Args:
@@ -53,7 +58,7 @@ def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
     return full(shape, 0, dtype, sharding=out_sharding)
 
 
-def broadcast_like(arr: Any, like_arr: Any) -> Any:
+def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     """An array broadcast to the shape of another one, by NumPy's rule.
 
     Args:
@@ -79,7 +84,7 @@ def broadcast_like(arr: Any, like_arr: Any) -> Any:
     return arr if aval.shape == like.shape else broadcast_in_dim(arr, like.shape, range(like.ndim - aval.ndim, like.ndim))
 
 
-def dtype(x: Any) -> Any:
+def dtype(x: Any) -> np.dtype:
     """The dtype that a value has, or would have, as an array.
 
     Args:

@@ -51,7 +51,7 @@ from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.errors import DTypeError, ShapeError
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 Accuracy = Tolerance | AccuracyMode | None
 
@@ -223,22 +223,22 @@ def _optimization_barrier_shape(*avals: ShapedArray) -> list[ShapedArray]:
 # The functions
 
 
-def neg(x: Any) -> Any:
+def neg(x: ArrayLike) -> Array:
     """Elementwise negation, -x, of numbers."""
     return neg_p.bind(x)
 
 
-def sign(x: Any) -> Any:
+def sign(x: ArrayLike) -> Array:
     """Elementwise sign: -1, 0 or 1; x/|x| for complex x; NaN for NaN."""
     return sign_p.bind(x)
 
 
-def floor(x: Any) -> Any:
+def floor(x: ArrayLike) -> Array:
     """Elementwise largest integer not above x (floating)."""
     return floor_p.bind(x)
 
 
-def ceil(x: Any) -> Any:
+def ceil(x: ArrayLike) -> Array:
     """Elementwise smallest integer not below x (floating)."""
     return ceil_p.bind(x)
 
@@ -249,82 +249,82 @@ class RoundingMethod(enum.IntEnum):
     TO_NEAREST_EVEN = 1
 
 
-def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Array:
     """Elementwise nearest integer (floating); halves go away from zero or to the even neighbour."""
     return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
 
 
-def is_finite(x: Any) -> bool:
+def is_finite(x: ArrayLike) -> bool:
     """Elementwise bool: whether x (floating) is neither infinite nor NaN."""
     return is_finite_p.bind(x)
 
 
-def abs(x: Any) -> Any:
+def abs(x: ArrayLike) -> Array:
     """Elementwise absolute value of signed integers or floats; of complex input the real magnitude."""
     return abs_p.bind(x)
 
 
-def exp(x: Any, *, accuracy: Accuracy = None) -> Any:
+def exp(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise exponential (floating or complex)."""
     return exp_p.bind(x) if accuracy is None else _bind_with_accuracy(exp_p, x, accuracy)
 
 
-def exp2(x: Any, *, accuracy: Accuracy = None) -> Any:
+def exp2(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise power of two, 2**x (floating or complex)."""
     return exp2_p.bind(x) if accuracy is None else _bind_with_accuracy(exp2_p, x, accuracy)
 
 
-def expm1(x: Any, *, accuracy: Accuracy = None) -> Any:
+def expm1(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise exp(x) - 1 (floating or complex), accurate near 0."""
     return expm1_p.bind(x) if accuracy is None else _bind_with_accuracy(expm1_p, x, accuracy)
 
 
-def log(x: Any, *, accuracy: Accuracy = None) -> Any:
+def log(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise natural logarithm (floating or complex)."""
     return log_p.bind(x) if accuracy is None else _bind_with_accuracy(log_p, x, accuracy)
 
 
-def log1p(x: Any, *, accuracy: Accuracy = None) -> Any:
+def log1p(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise log(1 + x) (floating or complex), accurate near 0."""
     return log1p_p.bind(x) if accuracy is None else _bind_with_accuracy(log1p_p, x, accuracy)
 
 
-def log2(x: Any, *, accuracy: Accuracy = None) -> Any:
+def log2(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise logarithm to base 2 (floating or complex)."""
     return log2_p.bind(x) if accuracy is None else _bind_with_accuracy(log2_p, x, accuracy)
 
 
-def logistic(x: Any, *, accuracy: Accuracy = None) -> Any:
+def logistic(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise sigmoid (floating or complex), 1 / (1 + exp(-x))."""
     return logistic_p.bind(x) if accuracy is None else _bind_with_accuracy(logistic_p, x, accuracy)
 
 
-def sqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
+def sqrt(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise square root (floating or complex)."""
     return sqrt_p.bind(x) if accuracy is None else _bind_with_accuracy(sqrt_p, x, accuracy)
 
 
-def rsqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
+def rsqrt(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise reciprocal square root (floating or complex), 1/sqrt(x)."""
     return rsqrt_p.bind(x) if accuracy is None else _bind_with_accuracy(rsqrt_p, x, accuracy)
 
 
-def cbrt(x: Any, *, accuracy: Accuracy = None) -> Any:
+def cbrt(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise real cube root (floating)."""
     return cbrt_p.bind(x) if accuracy is None else _bind_with_accuracy(cbrt_p, x, accuracy)
 
 
-def sin(x: Any, *, accuracy: Accuracy = None) -> Any:
+def sin(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise sine (floating or complex); x in radians."""
     return sin_p.bind(x) if accuracy is None else _bind_with_accuracy(sin_p, x, accuracy)
 
 
-def cos(x: Any, *, accuracy: Accuracy = None) -> Any:
+def cos(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise cosine (floating or complex); x in radians."""
     return cos_p.bind(x) if accuracy is None else _bind_with_accuracy(cos_p, x, accuracy)
 
 
-def tan(x: Any, *, accuracy: Accuracy = None) -> Any:
+def tan(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise tangent (floating or complex); x in radians."""
     return tan_p.bind(x) if accuracy is None else _bind_with_accuracy(tan_p, x, accuracy)
 
@@ -335,97 +335,97 @@ def _bind_with_accuracy(primitive: Primitive, x: ArrayLike, accuracy: Tolerance 
     return state.trace.process(primitive, (x,), {"accuracy": accuracy})
 
 
-def asin(x: Any) -> Any:
+def asin(x: ArrayLike) -> Array:
     """Elementwise arc sine (floating or complex), in radians."""
     return asin_p.bind(x)
 
 
-def acos(x: Any) -> Any:
+def acos(x: ArrayLike) -> Array:
     """Elementwise arc cosine (floating or complex), in radians."""
     return acos_p.bind(x)
 
 
-def atan(x: Any) -> Any:
+def atan(x: ArrayLike) -> Array:
     """Elementwise arc tangent (floating or complex), in radians."""
     return atan_p.bind(x)
 
 
-def sinh(x: Any) -> Any:
+def sinh(x: ArrayLike) -> Array:
     """Elementwise hyperbolic sine (floating or complex)."""
     return sinh_p.bind(x)
 
 
-def cosh(x: Any) -> Any:
+def cosh(x: ArrayLike) -> Array:
     """Elementwise hyperbolic cosine (floating or complex)."""
     return cosh_p.bind(x)
 
 
-def tanh(x: Any, *, accuracy: Accuracy = None) -> Any:
+def tanh(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise hyperbolic tangent (floating or complex)."""
     return tanh_p.bind(x) if accuracy is None else _bind_with_accuracy(tanh_p, x, accuracy)
 
 
-def asinh(x: Any) -> Any:
+def asinh(x: ArrayLike) -> Array:
     """Elementwise inverse hyperbolic sine (floating or complex)."""
     return asinh_p.bind(x)
 
 
-def acosh(x: Any) -> Any:
+def acosh(x: ArrayLike) -> Array:
     """Elementwise inverse hyperbolic cosine (floating or complex)."""
     return acosh_p.bind(x)
 
 
-def atanh(x: Any) -> Any:
+def atanh(x: ArrayLike) -> Array:
     """Elementwise inverse hyperbolic tangent (floating or complex)."""
     return atanh_p.bind(x)
 
 
-def real(x: Any) -> Any:
+def real(x: ArrayLike) -> Array:
     """Elementwise real part of a complex array."""
     return real_p.bind(x)
 
 
-def imag(x: Any) -> Any:
+def imag(x: ArrayLike) -> Array:
     """Elementwise imaginary part of a complex array."""
     return imag_p.bind(x)
 
 
-def conj(x: Any) -> Any:
+def conj(x: ArrayLike) -> Array:
     """Elementwise complex conjugate; a float32 or float64 input becomes complex."""
     return conj_p.bind(x, input_dtype=get_aval(x).dtype)
 
 
-def complex(x: Any, y: Any) -> Any:
+def complex(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise complex number x + iy from two float32 or two float64 arrays."""
     return complex_p.bind(*typed(x, y))
 
 
-def bitwise_not(x: Any) -> Any:
+def bitwise_not(x: ArrayLike) -> Array:
     """Elementwise complement of integers or bools."""
     return not_p.bind(x)
 
 
-def population_count(x: Any) -> Any:
+def population_count(x: ArrayLike) -> Array:
     """Elementwise number of set bits of integers, in the operand's dtype."""
     return population_count_p.bind(x)
 
 
-def clz(x: Any) -> Any:
+def clz(x: ArrayLike) -> Array:
     """Elementwise number of leading zero bits of integers, in the operand's dtype."""
     return clz_p.bind(x)
 
 
-def square(x: Any) -> Any:
+def square(x: ArrayLike) -> Array:
     """Elementwise x*x (integer, floating or complex)."""
     return square_p.bind(x)
 
 
-def one_minus_square(x: Any) -> Any:
+def one_minus_square(x: ArrayLike) -> Array:
     """Elementwise 1 - x*x (integer, floating or complex), as (1 + x)(1 - x): accurate near -1 and 1."""
     return one_minus_square_p.bind(x)
 
 
-def integer_pow(x: Any, y: int) -> Any:
+def integer_pow(x: ArrayLike, y: int) -> Array:
     """Elementwise x**y for a static integer y; a negative y needs an inexact x."""
     aval, y = get_aval(x), as_int("integer_pow", "y", y)
     if y < 0 and not dtypes.issubdtype(aval.dtype, dtypes.inexact):
@@ -470,7 +470,7 @@ add = _binary_function(add_p, "add", "sum, x + y")
 sub = _binary_function(sub_p, "sub", "difference, x - y")
 
 
-def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Array:
     """Elementwise product, x * y.
 
     Args:
@@ -498,7 +498,7 @@ def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
 _mulhi = _binary_function(mulhi_p, "mulhi", "high half of the product x * y: what the dtype does not hold of its bits")
 
 
-def mulhi(x: Any, y: Any, /) -> Any:
+def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
     return _mulhi(x, y)
 
 
@@ -510,7 +510,7 @@ min = _binary_function(min_p, "min", "minimum; NaN if either is NaN; complex num
 atan2 = _binary_function(atan2_p, "atan2", "angle of the point (y, x) in radians: arc tangent of x / y with quadrant")
 
 
-def nextafter(x1: Any, x2: Any) -> Any:
+def nextafter(x1: ArrayLike, x2: ArrayLike) -> Array:
     """Elementwise next representable value after x1 in the direction of x2.
 
     Args:
@@ -548,7 +548,7 @@ lt_to = _binary_function(lt_to_p, "lt_to", f"comparison x < y {_TOTAL_ORDER}")
 le_to = _binary_function(le_to_p, "le_to", f"comparison x <= y {_TOTAL_ORDER}")
 
 
-def pow(x: Any, y: Any) -> Any:
+def pow(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise power x**y: x inexact, y of x's dtype or an integer array."""
     if type(x) in PYTHON_SCALARS and type(y) not in PYTHON_SCALARS:
         dtype = get_aval(y).dtype
@@ -559,7 +559,7 @@ def pow(x: Any, y: Any) -> Any:
     return pow_p.bind(x, y)
 
 
-def select_n(which: Any, *cases: ShapedArray) -> Any:
+def select_n(which: Any, *cases: ShapedArray) -> Array:
     """Elementwise choice between cases.
 
     Args:
@@ -572,17 +572,17 @@ def select_n(which: Any, *cases: ShapedArray) -> Any:
     return select_n_p.bind(which, *cases)
 
 
-def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+def select(pred: ArrayLike, on_true: Any, on_false: Any) -> Array:
     """Elementwise choice: `on_true` where pred (bool) holds, `on_false` elsewhere."""
     return select_n_p.bind(pred, on_false, on_true)
 
 
-def clamp(min: Any, x: Any, max: Any) -> Any:
+def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
     """Elementwise x limited to [min, max]; bounds are scalars or of x's shape, all of one dtype."""
     return clamp_p.bind(*typed(min, x, max))
 
 
-def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) -> Any:
+def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike, weak_type: bool = False) -> Array:
     """Converts each element to another dtype.
 
     Args:
@@ -609,7 +609,7 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
     return convert_element_type_p.bind(operand, new_dtype=new_dtype, weak_type=bool(weak_type))
 
 
-def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """Reinterprets the bits of each element as another dtype; a change of width adds or removes a last axis.
 
     Args:
@@ -626,7 +626,7 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     return bitcast_convert_type_p.bind(operand, new_dtype=dtypes.canonicalize_dtype(new_dtype))
 
 
-def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
     """Rounds to a float format with the given numbers of exponent and mantissa bits; the dtype stays."""
     exponent_bits = as_int("reduce_precision", "exponent_bits", exponent_bits)
     mantissa_bits = as_int("reduce_precision", "mantissa_bits", mantissa_bits)
@@ -636,7 +636,7 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
     return reduce_precision_p.bind(operand, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits)
 
 
-def copy(x: Any) -> Any:
+def copy(x: ArrayLike) -> Array:
     """A copy of the array (any dtype)."""
     return copy_p.bind(x)
 

@@ -6,7 +6,7 @@ The forward transform has exp(-2πi jk/n) and no factor, the inverse exp(+2πi j
 from __future__ import annotations
 
 import enum
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Sequence
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.programs.primitive import Primitive, shape_rule
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 fft_p = Primitive("fft", family="fft")
 
@@ -55,7 +58,7 @@ def _fft_shape(x: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[int, ...
     return x
 
 
-def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
+def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
     """The discrete Fourier transform over the last axes.
 
     Args:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.programs.effects import Effect
 from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.pytrees.pytree import tree_leaves, tree_map
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types.avals import ShapedArray
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 stage_p = Primitive("stage", family="hints")
 todense_p = Primitive("todense", family="hints")
@@ -39,7 +42,7 @@ def _dce_sink_effects(x: ShapedArray, *, prevent_mlir_dce: bool) -> set[Effect]:
     return {keep_effect}
 
 
-def stage(x: Any, /) -> Any:
+def stage(x: ArrayLike, /) -> Any:
     """The value as one of the trace at work, or outside of any as an array.
 
     Args:

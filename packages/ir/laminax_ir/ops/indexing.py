@@ -177,9 +177,9 @@ def scatter_window(shape: Sequence[int], updates_shape: Sequence[int], dims: Sca
 # Gather
 
 
-def gather(operand: Any, start_indices: Any, dimension_numbers: GatherDimensionNumbers, slice_sizes: Sequence[int], *,
+def gather(operand: ArrayLike, start_indices: Any, dimension_numbers: GatherDimensionNumbers, slice_sizes: Sequence[int], *,
            unique_indices: bool = False, indices_are_sorted: bool = False, mode: str | GatherScatterMode | None = None,
-           fill_value: Any = None) -> Any:
+           fill_value: ArrayLike | None = None) -> Array:
     """Reads many windows of one static size.
 
     Args:
@@ -268,7 +268,7 @@ def default_fill_value(dtype: Any) -> Any:
     return True
 
 
-def index_take(src: Any, idxs: Sequence, axes: Sequence[int]) -> Any:
+def index_take(src: Any, idxs: Sequence, axes: Sequence[int]) -> Array:
     """Reads single positions along several axes, indices counted modulo the axes' sizes.
 
     Args:
@@ -361,9 +361,9 @@ scatter = _scatter_function(scatter_p, None, "Writes updates into an array",
                             "Otherwise one of an element's updates is written; which one is not defined.")
 
 
-def scatter_apply(operand: Any, scatter_indices: Any, func: Callable, dimension_numbers: ScatterDimensionNumbers, *,
+def scatter_apply(operand: ArrayLike, scatter_indices: Any, func: Callable, dimension_numbers: ScatterDimensionNumbers, *,
                   update_shape: Sequence[int] = (), indices_are_sorted: bool = False, unique_indices: bool = False,
-                  mode: str | GatherScatterMode | None = None) -> Any:
+                  mode: str | GatherScatterMode | None = None) -> Array:
     """Applies a function to the elements of an array at many positions; it cannot be differentiated.
 
     Args:

@@ -7,7 +7,7 @@ no exceptions. Conventions are LAPACK's.
 from __future__ import annotations
 
 import enum
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from laminax_ir.ops.shape import broadcasted_iota, full, reshape, transpose
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int
 from laminax_ir.types.avals import get_aval
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 class EigImplementation(enum.Enum):
@@ -146,7 +149,7 @@ def symmetrize(x: Any) -> Any:
 # The functions
 
 
-def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
+def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     """The Cholesky factor: lower triangular L with a real, positive diagonal and L L^H = x.
 
     Args:
@@ -166,8 +169,8 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     return triangle(cholesky_p.bind(x))
 
 
-def triangular_solve(a: Any, b: Any, *, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
-                     conjugate_a: bool = False, unit_diagonal: bool = False) -> Any:
+def triangular_solve(a: ArrayLike, b: ArrayLike, *, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
+                     conjugate_a: bool = False, unit_diagonal: bool = False) -> Array:
     """Solves op(a) x = b or x op(a) = b for a triangular a.
 
     Args:
@@ -195,7 +198,7 @@ def triangular_solve(a: Any, b: Any, *, left_side: bool = False, lower: bool = F
     return reshape(triangular_solve_p.bind(a, reshape(b, column), **params), b_aval.shape)
 
 
-def lu(x: Any) -> list[Any]:
+def lu(x: ArrayLike) -> list[Any]:
     """The LU factorization with partial pivoting: x[permutation] = L U.
 
     Args:
@@ -211,7 +214,7 @@ def lu(x: Any) -> list[Any]:
     return lu_p.bind(x)
 
 
-def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
+def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
     """The permutation that a sequence of row exchanges makes.
 
     Args:
@@ -243,7 +246,7 @@ def geqrf(a: Any) -> tuple[Any, Any]:
     return tuple(geqrf_p.bind(a))
 
 
-def householder_product(a: Any, taus: Any) -> Any:
+def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     """The first columns of a product of Householder reflections, I - tau v v^H each.
 
     Args:
@@ -260,7 +263,7 @@ def householder_product(a: Any, taus: Any) -> Any:
     return householder_product_p.bind(a, taus)
 
 
-def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None) -> tuple[Any, ...]:
+def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None) -> tuple[Any, ...]:
     """The QR factorization: x = Q R with orthonormal columns in Q and an upper triangular R.
 
     Args:
@@ -284,7 +287,7 @@ def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma:
                            use_magma=bool(use_magma) if pivoting and use_magma is not None else None))
 
 
-def eigh(x: Any, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalues: bool = True, subset_by_index: Any = None,
+def eigh(x: ArrayLike, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalues: bool = True, subset_by_index: Any = None,
          implementation: Any = None) -> tuple[Any, Any]:
     """Eigenvectors and eigenvalues of Hermitian matrices: x v[:, i] = w[i] v[:, i].
 
@@ -340,7 +343,7 @@ def check_all_singular_values(x: Any, subset_by_index: Any, full_matrices: bool)
                               f"{subset_by_index!r}. Slice the whole result.")
 
 
-def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_index: Any = None, algorithm: Any = None) -> Any:
+def svd(x: ArrayLike, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_index: Any = None, algorithm: Any = None) -> Any:
     """The singular value decomposition: x = U diag(s) V^H.
 
     Where singular values coincide, singular vectors are not functions of the matrix: their derivatives are infinite or NaN
@@ -369,7 +372,7 @@ def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True, subset_b
     return (result[1], result[0], result[2]) if compute_uv else result[0]
 
 
-def eig(x: Any, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True,
+def eig(x: ArrayLike, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True,
         enable_eigvec_derivs: bool = False, implementation: Any = None, use_magma: bool | None = None) -> list[Any]:
     """Eigenvalues and eigenvectors of general matrices; on CPU only.
 
@@ -401,7 +404,7 @@ def eig(x: Any, *, compute_left_eigenvectors: bool = True, compute_right_eigenve
                       implementation=implementation)
 
 
-def schur(x: Any, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False, select_callable: Callable | None = None) -> Any:
+def schur(x: ArrayLike, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False, select_callable: Callable | None = None) -> Any:
     """The Schur decomposition, x = Z T Z^H with unitary Z; on CPU only.
 
     Args:
@@ -422,7 +425,7 @@ def schur(x: Any, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = F
     return schur_p.bind(x, compute_schur_vectors=bool(compute_schur_vectors), sort_eig_vals=False, select_callable=None)
 
 
-def hessenberg(a: Any) -> list[Any]:
+def hessenberg(a: ArrayLike) -> list[Any]:
     """The reduction to upper Hessenberg form by Householder reflections; on CPU only.
 
     Args:
@@ -438,7 +441,7 @@ def hessenberg(a: Any) -> list[Any]:
     return hessenberg_p.bind(a)
 
 
-def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
+def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, *, perturb_singular: bool = False) -> Array:
     """Solves tridiagonal systems.
 
     Args:
@@ -461,7 +464,8 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
     return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=False)
 
 
-def symmetric_product(a_matrix: Any, c_matrix: Any, *, alpha: float = 1.0, beta: float = 0.0, symmetrize_output: bool = False) -> Any:
+def symmetric_product(a_matrix: ArrayLike, c_matrix: ArrayLike, *, alpha: float = 1.0, beta: float = 0.0,
+                      symmetrize_output: bool = False) -> Array:
     """alpha a a^T + beta c, computed as a symmetric matrix.
 
     Args:

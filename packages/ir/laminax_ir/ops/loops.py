@@ -125,7 +125,7 @@ def as_array(x: Any) -> Any:
 
 
 @api_boundary
-def fori_loop(lower: Any, upper: Any, body_fun: Callable, init_val: Any, *, unroll: int | bool | None = None) -> Any:
+def fori_loop(lower: ArrayLike, upper: ArrayLike, body_fun: Callable, init_val: Any, *, unroll: int | bool | None = None) -> Any:
     """Applies a function to each integer of a range in turn.
 
     Args:

@@ -6,7 +6,7 @@ the factors tau beside it. Leading axes are batches.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.linalg_primitives import check_matrix, check_matrix_dtypes, check_square, real_dtype
@@ -14,6 +14,9 @@ from laminax_ir.programs.primitive import Primitive, shape_rule
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.errors import DTypeError, ShapeError
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 ormqr_p = Primitive("ormqr", family="orthogonal")
 tridiagonal_p = Primitive("tridiagonal", multiple_results=True, family="orthogonal")
@@ -58,7 +61,7 @@ def _cholesky_update_shape(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     return r.update(named_shape=joined_named_shape((r, w)))
 
 
-def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
+def ormqr(a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, transpose: bool = False) -> Array:
     """The product of a matrix with the Q of a QR factorization, without making Q.
 
     Args:
@@ -79,7 +82,7 @@ def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = Fal
     return ormqr_p.bind(a, taus, c, left=bool(left), transpose=bool(transpose))
 
 
-def tridiagonal(a: Any, *, lower: bool = True) -> list[Any]:
+def tridiagonal(a: ArrayLike, *, lower: bool = True) -> list[Any]:
     """The reduction of Hermitian matrices to tridiagonal form by Householder reflections: a = Q T Q^H.
 
     Args:
@@ -97,7 +100,7 @@ def tridiagonal(a: Any, *, lower: bool = True) -> list[Any]:
     return tridiagonal_p.bind(a, lower=bool(lower))
 
 
-def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
+def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     """The Cholesky factor of R^T R + w w^T, in a number of steps that grows as the square of the size.
 
     Args:

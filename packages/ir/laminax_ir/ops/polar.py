@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
 
 
-def qdwh(x: Any, *, is_hermitian: bool = False, max_iterations: int | None = None, eps: float | None = None,
+def qdwh(x: ArrayLike, *, is_hermitian: bool = False, max_iterations: int | None = None, eps: float | None = None,
          dynamic_shape: tuple | None = None) -> tuple[Any, Any, Any, Any]:
     """The polar decomposition x = u h by the dynamically weighted Halley iteration.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from laminax_ir.ops.shape import broadcast_in_dim, full_like
 from laminax_ir.programs.primitive import Primitive, shape_rule
 from laminax_ir.types.arguments import as_int
 from laminax_ir.types.avals import ShapedArray, get_aval
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 UNROLLED = 8  # as many terms are written out where no number is given
 
@@ -27,7 +30,7 @@ def _polynomial_shape(x: ShapedArray, *coeffs: ShapedArray, unroll: int | None =
     return result_aval("polynomial", (x, *coeffs), x.dtype)
 
 
-def polynomial(x: Any, coeffs: Sequence[Any], *, unroll: int | None = None) -> Any:
+def polynomial(x: ArrayLike, coeffs: Sequence[Any], *, unroll: int | None = None) -> Array:
     """Elementwise polynomial coeffs[0] + coeffs[1] x + coeffs[2] x**2 + ..., by Horner's rule.
 
     Its derivative by x is one polynomial of a degree less, and not that of each step.

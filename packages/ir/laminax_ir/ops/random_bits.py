@@ -26,6 +26,7 @@ from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.errors import DTypeError, ShapeError
 
 if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
     from laminax_ir.types.extended_dtypes import PRNGImpl
 
 UINT32 = np.dtype(np.uint32)
@@ -117,7 +118,7 @@ def _rng_bit_generator_shape(key: ShapedArray, *, shape: Sequence[int], dtype: n
     return [key.strip_weak_type(), ShapedArray(shape, dtype, named_shape=key.named_shape)]
 
 
-def rng_bit_generator(key: Any, shape: Sequence[int], dtype: Any = np.uint32,
+def rng_bit_generator(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = np.uint32,
                       algorithm: RandomAlgorithm = RandomAlgorithm.RNG_DEFAULT, *, out_sharding: Any = None) -> tuple:
     """Random bits of XLA's stateless generator, and the state after them.
 
@@ -159,7 +160,7 @@ def _rng_uniform_shape(a: ShapedArray, b: ShapedArray, *, shape: Sequence[int]) 
     return ShapedArray(shape, a.dtype)
 
 
-def rng_uniform(a: Any, b: Any, shape: Sequence[int]) -> Any:
+def rng_uniform(a: ArrayLike, b: ArrayLike, shape: Sequence[int]) -> Array:
     """Random numbers in [a, b) from a generator with a hidden state, others at each run.
 
     The functions of the random module, whose numbers follow from a key, are what most programs want: here each platform

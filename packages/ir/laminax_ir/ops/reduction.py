@@ -27,7 +27,7 @@ from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.errors import DTypeError, ShapeError
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
 def reduced_shape(name: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -175,7 +175,7 @@ def check_monoid(name: str, operands: Sequence[ShapedArray], inits: Sequence[Sha
 # The functions
 
 
-def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
+def reduce_sum(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
     """Sum of numbers over axes.
 
     Args:
@@ -196,7 +196,7 @@ def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -
     return reduce_sum_p.bind(operand, axes=axes, out_sharding=out_sharding)
 
 
-def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_prod(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """Product of numbers over axes; 1 where there is nothing; integers wrap around.
 
     Args:
@@ -213,7 +213,7 @@ def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
     return reduce_prod_p.bind(operand, axes=as_ints("reduce_prod", "axes", axes))
 
 
-def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_max(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """Maximum over axes: NaN if one is there, complex numbers in lexicographic order, the dtype's least value where empty.
 
     Args:
@@ -230,7 +230,7 @@ def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
     return reduce_max_p.bind(operand, axes=as_ints("reduce_max", "axes", axes))
 
 
-def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_min(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """Minimum over axes: NaN if one is there, complex numbers in lexicographic order, the dtype's greatest value where empty.
 
     Args:
@@ -247,7 +247,7 @@ def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
     return reduce_min_p.bind(operand, axes=as_ints("reduce_min", "axes", axes))
 
 
-def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_and(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """And of bools, or bitwise and of integers, over axes; all ones where there is nothing.
 
     Args:
@@ -264,7 +264,7 @@ def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
     return reduce_and_p.bind(operand, axes=as_ints("reduce_and", "axes", axes))
 
 
-def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_or(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """Or of bools, or bitwise or of integers, over axes; zero where there is nothing.
 
     Args:
@@ -281,7 +281,7 @@ def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
     return reduce_or_p.bind(operand, axes=as_ints("reduce_or", "axes", axes))
 
 
-def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_xor(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """Exclusive or of bools, or bitwise of integers, over axes; zero where there is nothing.
 
     Args:
@@ -298,7 +298,7 @@ def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
     return reduce_xor_p.bind(operand, axes=as_ints("reduce_xor", "axes", axes))
 
 
-def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
+def argmax(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
     """Index of the first greatest element along an axis; the first NaN wins over all numbers.
 
     Args:
@@ -317,7 +317,7 @@ def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
                          index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmax"))
 
 
-def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
+def argmin(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
     """Index of the first least element along an axis; the first NaN wins over all numbers.
 
     Args:

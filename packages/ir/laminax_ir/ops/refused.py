@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 
 def create_token(_: Any = None) -> NoReturn:
@@ -43,7 +46,7 @@ def precv(token: Any, out_shape: Any, axis_name: Any, perm: Any) -> NoReturn:
     raise NotImplementedError(f"precv is not supported; ppermute(x, {axis_name!r}, {perm!r}) sends and receives in one operation")
 
 
-def ragged_all_to_all(operand: Any, output: Any, input_offsets: Any, send_sizes: Any, output_offsets: Any, recv_sizes: Any, *,
+def ragged_all_to_all(operand: ArrayLike, output: Any, input_offsets: Any, send_sizes: Any, output_offsets: Any, recv_sizes: Any, *,
                       axis_name: Any, axis_index_groups: Any = None) -> NoReturn:
     """Not supported: `all_to_all` sends pieces of one size.
 

@@ -26,7 +26,7 @@ from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.errors import DTypeError, ShapeError
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 scaled_dot_p = Primitive("scaled_dot", family="scaled_dot")
 
@@ -59,8 +59,8 @@ def _check_scale(side: str, x: ShapedArray, scale: ShapedArray, contracting: tup
                              f"{listed}")
 
 
-def scaled_dot(lhs: Any, rhs: Any, *, lhs_scale: Any = None, rhs_scale: Any = None, dimension_numbers: Any = None,
-               preferred_element_type: Any = None) -> Any:
+def scaled_dot(lhs: ArrayLike, rhs: ArrayLike, *, lhs_scale: Any = None, rhs_scale: Any = None, dimension_numbers: Any = None,
+               preferred_element_type: DTypeLike | None = None) -> Array:
     """The product of (lhs * lhs_scale) and (rhs * rhs_scale), each scale's elements repeated over blocks.
 
     Args:

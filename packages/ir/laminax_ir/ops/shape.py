@@ -48,10 +48,10 @@ from laminax_ir.types.errors import DTypeError, ShapeError
 from laminax_ir.types.type_shardings import in_use
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
-def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int], *, out_sharding: Any = None) -> Any:
+def broadcast_in_dim(operand: ArrayLike, shape: Sequence[int], broadcast_dimensions: Sequence[int], *, out_sharding: Any = None) -> Array:
     """Repeats an array along new axes and along axes of size 1.
 
     Args:
@@ -86,7 +86,7 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
                                {"shape": shape, "broadcast_dimensions": broadcast_dimensions, "sharding": out_sharding})
 
 
-def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
+def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: Any = None) -> Array:
     """Repeats an array along new leading axes.
 
     Args:
@@ -104,7 +104,7 @@ def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -
     return broadcast_in_dim(operand, shape, tuple(range(len(sizes), len(shape))), out_sharding=out_sharding)
 
 
-def broadcast_to_rank(x: Any, rank: int) -> Any:
+def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     """Adds leading axes of size 1 until the array has `rank` axes.
 
     Args:
@@ -145,7 +145,7 @@ def broadcast_to_shape(x: Any, shape: Sequence[int]) -> Any:
     return broadcast_in_dim(squeeze(x, stretched) if stretched else x, shape, kept)
 
 
-def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None, *, out_sharding: Any = None) -> Any:
+def reshape(operand: ArrayLike, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None, *, out_sharding: Any = None) -> Array:
     """The same elements in another shape.
 
     Args:
@@ -178,7 +178,7 @@ def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | 
                                {"new_sizes": new_sizes, "dimensions": dimensions, "sharding": out_sharding})
 
 
-def transpose(operand: Any, permutation: Sequence[int]) -> Any:
+def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Array:
     """Reorders the axes: axis i of the result is axis permutation[i] of the operand.
 
     Args:
@@ -201,7 +201,7 @@ def transpose(operand: Any, permutation: Sequence[int]) -> Any:
     return state.trace.process(transpose_p, (operand,), {"permutation": permutation})
 
 
-def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
+def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """Removes axes of size 1.
 
     Args:
@@ -220,7 +220,7 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     return state.trace.process(squeeze_p, (array,), {"dimensions": dimensions})
 
 
-def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
+def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """Adds axes of size 1.
 
     Args:
@@ -248,7 +248,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
     return broadcast_in_dim(array, tuple([1 if axis in added else next(sizes) for axis in range(rank)]), kept)
 
 
-def concatenate(operands: Sequence[Any], dimension: int) -> Any:
+def concatenate(operands: Sequence[Any], dimension: int) -> Array:
     """Joins arrays along an axis.
 
     Args:
@@ -269,7 +269,7 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
     return state.trace.process(concatenate_p, operands, {"dimension": dimension})
 
 
-def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[tuple[int, int, int]]) -> Array:
     """Puts a value before, after and between the elements along each axis.
 
     Args:
@@ -301,7 +301,7 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
     return state.trace.process(pad_p, (operand, padding_value), {"padding_config": config})
 
 
-def rev(operand: Any, dimensions: Sequence[int]) -> Any:
+def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
     """Reverses the order of the elements along the given axes (not negative, unique).
 
     Args:
@@ -317,7 +317,7 @@ def rev(operand: Any, dimensions: Sequence[int]) -> Any:
     return state.trace.process(rev_p, (operand,), {"dimensions": as_ints("rev", "dimensions", dimensions)})
 
 
-def iota(dtype: Any, size: DimSize) -> Any:
+def iota(dtype: DTypeLike, size: DimSize) -> Array:
     """The numbers 0, 1, ..., size - 1 as an array of the given dtype.
 
     Args:
@@ -337,7 +337,7 @@ def iota(dtype: Any, size: DimSize) -> Any:
     return broadcasted_iota(dtype, (size,), 0)
 
 
-def broadcasted_iota(dtype: Any, shape: Sequence[DimSize], dimension: int, *, out_sharding: Any = None) -> Any:
+def broadcasted_iota(dtype: DTypeLike, shape: Sequence[DimSize], dimension: int, *, out_sharding: Any = None) -> Array:
     """An array of the given shape whose elements are their index along one axis.
 
     Args:
@@ -361,7 +361,7 @@ def broadcasted_iota(dtype: Any, shape: Sequence[DimSize], dimension: int, *, ou
         "dimension": as_int("broadcasted_iota", "dimension", dimension), "sharding": out_sharding})
 
 
-def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> Any:
+def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> Any:
     """Cuts an array into pieces along an axis.
 
     Args:
@@ -379,7 +379,7 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> Any:
     return state.trace.process(split_p, (operand,), {"sizes": as_ints("split", "sizes", sizes), "axis": axis})
 
 
-def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
+def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | None = None) -> Array:
     """Merges the axes from start_dimension up to, not including, stop_dimension (by default all after it) into one.
 
     Args:
@@ -407,7 +407,7 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
     return reshape(operand, (*shape[:start], math.prod(shape[start:stop]), *shape[stop:]))
 
 
-def tile(operand: Any, reps: Sequence[int]) -> Any:
+def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
     """Repeats an array as a whole, reps[i] times along axis i.
 
     Args:
@@ -427,7 +427,7 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
     return state.trace.process(tile_p, (operand,), {"reps": as_ints("tile", "reps", reps)})
 
 
-def full(shape: Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:
+def full(shape: Sequence[int], fill_value: ArrayLike, dtype: DTypeLike | None = None, *, sharding: Any = None) -> Array:
     """An array with one value everywhere.
 
     Args:
@@ -480,7 +480,8 @@ def _key_of_number(value: Any, dtype: Any) -> Any:
 _integer_constant = functools.lru_cache(maxsize=512)(_converted)  # zeros and ones, mostly
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] | None = None, sharding: Any = None) -> Any:
+def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None, shape: Sequence[int] | None = None,
+              sharding: Any = None) -> Array:
     """An array with one value everywhere, of the shape and dtype of another.
 
     Args:

@@ -26,7 +26,7 @@ from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.errors import DTypeError, ShapeError
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 slice_p = Primitive("slice", family="slicing")
 dynamic_slice_p = Primitive("dynamic_slice", family="slicing")
@@ -104,7 +104,7 @@ def _dynamic_update_slice_shape(x: ShapedArray, update: ShapedArray, *start_indi
 # Static slices
 
 
-def slice(operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None) -> Any:
+def slice(operand: ArrayLike, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None) -> Array:
     """Reads a window at a static position.
 
     Args:
@@ -129,7 +129,7 @@ def slice(operand: Any, start_indices: Sequence[int], limit_indices: Sequence[in
         "strides": None if strides is None else as_ints("slice", "strides", strides)})
 
 
-def slice_in_dim(operand: Any, start_index: DimSize | None, limit_index: DimSize | None, stride: int = 1, axis: int = 0) -> Any:
+def slice_in_dim(operand: ArrayLike, start_index: DimSize | None, limit_index: DimSize | None, stride: int = 1, axis: int = 0) -> Array:
     """Slices along one axis.
 
     Args:
@@ -162,7 +162,7 @@ def slice_in_dim(operand: Any, start_index: DimSize | None, limit_index: DimSize
     return slice(operand, tuple(starts), tuple(limits), tuple(strides))
 
 
-def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
+def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
     """Reads one position along an axis.
 
     Args:
@@ -192,7 +192,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 # Slices at computed positions
 
 
-def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int], *, allow_negative_indices: bool = True) -> Any:
+def dynamic_slice(operand: ArrayLike, start_indices: Any, slice_sizes: Sequence[int], *, allow_negative_indices: bool = True) -> Array:
     """Reads a window of static size at a computed position; the position is clamped so that the window fits.
 
     Args:
@@ -218,7 +218,7 @@ def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int], 
     return state.trace.process(dynamic_slice_p, (operand, *starts), {"slice_sizes": slice_sizes})
 
 
-def dynamic_update_slice(operand: Any, update: Any, start_indices: Any, *, allow_negative_indices: bool = True) -> Any:
+def dynamic_update_slice(operand: ArrayLike, update: ArrayLike, start_indices: Any, *, allow_negative_indices: bool = True) -> Array:
     """Writes a window at a computed position; the position is clamped so that the window fits.
 
     Args:
@@ -323,7 +323,8 @@ def _axis_starts(operand: ArrayLike, index: ArrayLike, axis: int) -> list:
     return starts
 
 
-def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True) -> Any:
+def dynamic_slice_in_dim(operand: ArrayLike, start_index: ArrayLike, slice_size: int, axis: int = 0, *,
+                         allow_negative_indices: bool = True) -> Array:
     """Reads positions along one axis, from a computed one on, clamped so that they fit; see `dynamic_slice`.
 
     Args:
@@ -347,7 +348,8 @@ def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: 
                          allow_negative_indices=allow_negative_indices)
 
 
-def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True) -> Any:
+def dynamic_index_in_dim(operand: ArrayLike, index: ArrayLike, axis: int = 0, keepdims: bool = True, *,
+                         allow_negative_indices: bool = True) -> Array:
     """Reads one computed position along an axis, clamped to the axis.
 
     Args:
@@ -369,7 +371,8 @@ def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool
     return result if keepdims else squeeze(result, (axis,))
 
 
-def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True) -> Any:
+def dynamic_update_slice_in_dim(operand: ArrayLike, update: ArrayLike, start_index: ArrayLike, axis: int, *,
+                                allow_negative_indices: bool = True) -> Array:
     """Writes an update over the positions along one axis from a computed one on; see `dynamic_update_slice`.
 
     Args:
@@ -391,7 +394,8 @@ def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axi
                                 allow_negative_indices=allow_negative_indices)
 
 
-def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True) -> Any:
+def dynamic_update_index_in_dim(operand: ArrayLike, update: ArrayLike, index: ArrayLike, axis: int, *,
+                                allow_negative_indices: bool = True) -> Array:
     """Writes an update at one computed position along an axis, clamped to it.
 
     Args:

@@ -23,7 +23,7 @@ from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.errors import DTypeError, ShapeError
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 sort_p = Primitive("sort", multiple_results=True, family="sorting")
 top_k_p = Primitive("top_k", multiple_results=True, family="sorting")
@@ -102,7 +102,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     return tuple(results) if is_sequence else results[0]
 
 
-def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> Any:
+def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True) -> tuple[Array, Array]:
     """Sorts keys along an axis and puts values in the same order; see `sort`.
 
     Args:
@@ -121,7 +121,7 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
     return sort((keys, values), dimension, is_stable, num_keys=1)
 
 
-def top_k(operand: Any, k: int, *, axis: int = -1, is_stable: bool = True) -> Any:
+def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True) -> Any:
     """The k greatest elements along an axis, in descending order, and where they were.
 
     Args:
@@ -150,7 +150,7 @@ def _axis_of(name: str, operand: ArrayLike, axis: int) -> int:
         raise ValueError(f"{error}; the operand is {get_aval(operand).str_short()}") from None
 
 
-def approx_max_k(operand: Any, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
+def approx_max_k(operand: ArrayLike, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
                  reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> list:
     """The k greatest elements along an axis and where they were, of which some may be missed.
 
@@ -178,7 +178,7 @@ def approx_max_k(operand: Any, k: int, reduction_dimension: int = -1, recall_tar
                          aggregate_to_topk)
 
 
-def approx_min_k(operand: Any, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
+def approx_min_k(operand: ArrayLike, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
                  reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> list:
     """The k least elements along an axis and where they were; otherwise as `approx_max_k`, in ascending order.
 

@@ -16,7 +16,7 @@ from laminax_ir.tracing.trace import state
 from laminax_ir.types.avals import ShapedArray, get_aval
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
 def _floating(name: str) -> Primitive:
@@ -59,7 +59,7 @@ def _bind(primitive: Primitive, *operands: Any) -> Array:
     return state.trace.process(primitive, operands, {})
 
 
-def erf(x: Any) -> Any:
+def erf(x: ArrayLike) -> Array:
     r"""Elementwise error function, :math:`\frac{2}{\sqrt\pi} \int_0^x e^{-t^2} dt`.
 
     Args:
@@ -74,7 +74,7 @@ def erf(x: Any) -> Any:
     return state.trace.process(erf_p, (x,), {})
 
 
-def erfc(x: Any) -> Any:
+def erfc(x: ArrayLike) -> Array:
     """Elementwise complementary error function, 1 - erf(x), accurate where that is small.
 
     Args:
@@ -89,7 +89,7 @@ def erfc(x: Any) -> Any:
     return state.trace.process(erfc_p, (x,), {})
 
 
-def erf_inv(x: Any) -> Any:
+def erf_inv(x: ArrayLike) -> Array:
     """Elementwise inverse of `erf`: infinite at -1 and 1, NaN outside them.
 
     Args:
@@ -104,7 +104,7 @@ def erf_inv(x: Any) -> Any:
     return state.trace.process(erf_inv_p, (x,), {})
 
 
-def lgamma(x: Any) -> Any:
+def lgamma(x: ArrayLike) -> Array:
     """Elementwise logarithm of |Γ(x)|; infinite at 0, -1, -2, ...
 
     Args:
@@ -119,7 +119,7 @@ def lgamma(x: Any) -> Any:
     return state.trace.process(lgamma_p, (x,), {})
 
 
-def digamma(x: Any) -> Any:
+def digamma(x: ArrayLike) -> Array:
     """Elementwise derivative of the logarithm of Γ; NaN at its poles 0, -1, -2, ...
 
     Args:
@@ -134,7 +134,7 @@ def digamma(x: Any) -> Any:
     return state.trace.process(digamma_p, (x,), {})
 
 
-def bessel_i0e(x: Any) -> Any:
+def bessel_i0e(x: ArrayLike) -> Array:
     """Elementwise modified Bessel function of order 0, scaled: exp(-|x|) I0(x).
 
     Args:
@@ -149,7 +149,7 @@ def bessel_i0e(x: Any) -> Any:
     return state.trace.process(bessel_i0e_p, (x,), {})
 
 
-def bessel_i1e(x: Any) -> Any:
+def bessel_i1e(x: ArrayLike) -> Array:
     """Elementwise modified Bessel function of order 1, scaled: exp(-|x|) I1(x).
 
     Args:
@@ -164,7 +164,7 @@ def bessel_i1e(x: Any) -> Any:
     return state.trace.process(bessel_i1e_p, (x,), {})
 
 
-def polygamma(m: Any, x: Any) -> Any:
+def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
     """Elementwise m-th derivative of `digamma` at x.
 
     Args:
@@ -180,7 +180,7 @@ def polygamma(m: Any, x: Any) -> Any:
     return _bind(polygamma_p, m, x)
 
 
-def zeta(x: Any, q: Any) -> Any:
+def zeta(x: ArrayLike, q: ArrayLike) -> Array:
     r"""Elementwise Hurwitz zeta function, :math:`\sum_{n \ge 0} (n + q)^{-x}`.
 
     Args:
@@ -196,7 +196,7 @@ def zeta(x: Any, q: Any) -> Any:
     return _bind(zeta_p, x, q)
 
 
-def igamma(a: Any, x: Any) -> Any:
+def igamma(a: ArrayLike, x: ArrayLike) -> Array:
     r"""Elementwise regularised lower incomplete gamma function, :math:`P(a, x) = \int_0^x t^{a-1} e^{-t} dt / \Gamma(a)`.
 
     Args:
@@ -212,7 +212,7 @@ def igamma(a: Any, x: Any) -> Any:
     return _bind(igamma_p, a, x)
 
 
-def igammac(a: Any, x: Any) -> Any:
+def igammac(a: ArrayLike, x: ArrayLike) -> Array:
     """Elementwise regularised upper incomplete gamma function, Q(a, x) = 1 - P(a, x).
 
     Args:
@@ -228,7 +228,7 @@ def igammac(a: Any, x: Any) -> Any:
     return _bind(igammac_p, a, x)
 
 
-def igamma_grad_a(a: Any, x: Any) -> Any:
+def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
     """Elementwise derivative of `igamma(a, x)` with respect to a.
 
     Args:
@@ -244,7 +244,7 @@ def igamma_grad_a(a: Any, x: Any) -> Any:
     return _bind(igamma_grad_a_p, a, x)
 
 
-def random_gamma_grad(a: Any, x: Any, *, dtype: Any = None) -> Any:
+def random_gamma_grad(a: ArrayLike, x: ArrayLike, *, dtype: DTypeLike | None = None) -> Array:
     """Elementwise derivative of a sample from the gamma distribution with respect to its shape parameter.
 
     Args:
@@ -268,7 +268,7 @@ def random_gamma_grad(a: Any, x: Any, *, dtype: Any = None) -> Any:
     return result
 
 
-def betainc(a: Any, b: Any, x: Any) -> Any:
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     r"""Elementwise regularised incomplete beta function, :math:`I_x(a, b)`.
 
     Args:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Sequence
 
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape_arguments import canonical_axis
 from laminax_ir.programs.primitive import Primitive, shape_rule
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.errors import DTypeError, ShapeError
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 stack_p = Primitive("stack", family="stacking")
 unstack_p = Primitive("unstack", multiple_results=True, family="stacking")
@@ -36,7 +39,7 @@ def _unstack_shape(x: ShapedArray, *, axis: int) -> list[ShapedArray]:
     return [x.update(shape=(*x.shape[:axis], *x.shape[axis + 1:]))] * x.shape[axis]
 
 
-def stack(operands: Sequence, axis: int = 0) -> Any:
+def stack(operands: Sequence, axis: int = 0) -> Array:
     """Joins arrays of one shape along a new axis.
 
     Args:
@@ -61,7 +64,7 @@ def stack(operands: Sequence, axis: int = 0) -> Any:
     return stack_p.bind(*operands, axis=canonical_axis("stack", axis, get_aval(operands[0]).ndim + 1))
 
 
-def unstack(x: Any, axis: int = 0) -> tuple:
+def unstack(x: ArrayLike, axis: int = 0) -> tuple:
     """The slices of an array along an axis.
 
     Args:

@@ -17,7 +17,7 @@ from weakref import ref
 class _Exit:
     """The descriptor `__exit__`: gives each `with` an exit of its own, before it enters."""
 
-    def __get__(self, manager: Restoring | None, owner: type) -> Any:
+    def __get__(self, manager: Restoring | None, owner: type[Any]) -> Any:
         if manager is None:
             return _leave
         guard: list[ref] = []

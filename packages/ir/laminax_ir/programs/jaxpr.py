@@ -13,7 +13,7 @@ from laminax_ir.programs.primitive import Primitive
 from laminax_ir.tracing import source
 from laminax_ir.types.avals import ShapedArray, get_aval
 
-no_effects: frozenset = frozenset()
+no_effects: frozenset[Any] = frozenset()
 
 
 class ProgramPrinter(Protocol):
@@ -92,11 +92,11 @@ class JaxprEqn:
     outvars: Sequence[Var]
     primitive: Primitive
     params: dict[str, Any]
-    effects: frozenset
+    effects: frozenset[Any]
     source_info: source.SourceInfo
 
     def __init__(self, invars: Sequence[Atom], outvars: Sequence[Var], primitive: Primitive, params: dict[str, Any],
-                 effects: frozenset = no_effects, source_info: source.SourceInfo = source.unknown) -> None:
+                 effects: frozenset[Any] = no_effects, source_info: source.SourceInfo = source.unknown) -> None:
         self.invars = invars
         self.outvars = outvars
         self.primitive = primitive
@@ -128,7 +128,7 @@ class Jaxpr:
     __slots__ = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info", "__weakref__")
 
     def __init__(self, constvars: Sequence[Var], invars: Sequence[Var], outvars: Sequence[Atom],
-                 eqns: Sequence[JaxprEqn], effects: Iterable | None = None, debug_info: str | None = None) -> None:
+                 eqns: Sequence[JaxprEqn], effects: Iterable[Any] | None = None, debug_info: str | None = None) -> None:
         self.constvars = list(constvars)
         self.invars = list(invars)
         self.outvars = list(outvars)
@@ -179,7 +179,7 @@ class ClosedJaxpr:
         self.jaxpr = jaxpr
         self.consts = list(consts)
         self.without_consts: ClosedJaxpr | None = None  # the form in which it is called, once it has been
-        self.derived: dict[tuple, Any] = {}
+        self.derived: dict[tuple[Any, ...], Any] = {}
 
     in_avals = property(lambda self: self.jaxpr.in_avals)
     out_avals = property(lambda self: self.jaxpr.out_avals)
@@ -187,7 +187,7 @@ class ClosedJaxpr:
     effects = property(lambda self: self.jaxpr.effects)
     literals = property(lambda self: self.consts)
 
-    def remember(self, question: tuple, answer: Any) -> Any:
+    def remember(self, question: tuple[Any, ...], answer: Any) -> Any:
         """Adds an answer to `derived`, which is emptied first once it has a few hundred; returns the answer."""
         if len(self.derived) >= _MOST_DERIVED:
             self.derived.clear()
@@ -207,7 +207,7 @@ class ClosedJaxpr:
     __str__ = __repr__
 
 
-def joined_effects(eqns: Iterable[JaxprEqn]) -> frozenset:
+def joined_effects(eqns: Iterable[JaxprEqn]) -> frozenset[Any]:
     """The union of the equations' effects."""
     effects = no_effects
     for eqn in eqns:

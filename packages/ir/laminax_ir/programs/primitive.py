@@ -65,21 +65,21 @@ class Primitive:
         self.multiple_results = multiple_results
         self.family = family
         self.traits = frozenset(traits)
-        self.shape_rule: Callable = _NoShapeRule(name)
-        self.effects_rule: Callable | None = None
-        self.impl: Callable | None = None
+        self.shape_rule: Callable[..., Any] = _NoShapeRule(name)
+        self.effects_rule: Callable[..., Any] | None = None
+        self.impl: Callable[..., Any] | None = None
 
-    def def_impl(self, impl: Callable) -> Callable:
+    def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
         """Sets what computes the operation on values outside of every transformation: `impl(*operands, **params)`."""
         self.impl = impl
         return impl
 
-    def def_abstract_eval(self, rule: Callable) -> Callable:
+    def def_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Sets the shape rule: `rule(*avals, **params)` gives the result's aval, or a sequence of them."""
         self.shape_rule = lambda *avals, **params: self._checked_result(rule(*avals, **params))
         return rule
 
-    def def_effectful_abstract_eval(self, rule: Callable) -> Callable:
+    def def_effectful_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Sets shape and effects rule in one: `rule(*avals, **params)` gives the result of the shape rule, and a set of effects."""
         self.shape_rule = lambda *avals, **params: self._checked_result(rule(*avals, **params)[0])
         self.effects_rule = lambda *avals, **params: frozenset(rule(*avals, **params)[1])
@@ -101,7 +101,7 @@ class Primitive:
         """Applies the operation to operands under the current trace."""
         return state.trace.process(self, operands, params)
 
-    def get_bind_params(self, params: dict) -> dict:
+    def get_bind_params(self, params: dict[Any, Any]) -> dict[Any, Any]:
         """The parameters for `bind`, made of those of an equation: the same ones. Interpreters of programs call this."""
         return params
 
@@ -116,9 +116,9 @@ def _find_primitive(module: str, name: str) -> Primitive:
     return getattr(importlib.import_module(module), f"{name.replace('-', '_')}_p")  # `scatter-add` is `scatter_add_p`
 
 
-def shape_rule(primitive: Primitive) -> Callable[[Callable], Callable]:
+def shape_rule(primitive: Primitive) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: the function is the primitive's shape rule."""
-    def register(rule: Callable) -> Callable:
+    def register(rule: Callable[..., Any]) -> Callable[..., Any]:
         if primitive.has_shape_rule:
             raise ValueError(f"{primitive}: a second shape rule, in {rule.__module__}; "
                              f"the first is in {primitive.shape_rule.__module__}")
@@ -127,9 +127,9 @@ def shape_rule(primitive: Primitive) -> Callable[[Callable], Callable]:
     return register
 
 
-def effects_rule(primitive: Primitive) -> Callable[[Callable], Callable]:
+def effects_rule(primitive: Primitive) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: the function gives the primitive's effects."""
-    def register(rule: Callable) -> Callable:
+    def register(rule: Callable[..., Any]) -> Callable[..., Any]:
         primitive.effects_rule = rule
         return rule
     return register
@@ -152,7 +152,7 @@ class RuleTable(dict):
         self.hint = hint
         self.title = title or f"{kind.capitalize()} rule"
 
-    def __missing__(self, primitive: Primitive) -> Callable:
+    def __missing__(self, primitive: Primitive) -> Callable[..., Any]:
         self.load(primitive)
         if primitive in self:
             return dict.__getitem__(self, primitive)
@@ -182,9 +182,9 @@ class RuleTable(dict):
                              f"the first is in {first}")
         self[primitive] = rule
 
-    def __call__(self, *primitives: Primitive) -> Callable[[Callable], Callable]:
+    def __call__(self, *primitives: Primitive) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Decorator: registers the function for each of the primitives."""
-        def register(rule: Callable) -> Callable:
+        def register(rule: Callable[..., Any]) -> Callable[..., Any]:
             for primitive in primitives:
                 self.add(primitive, rule)
             return rule

@@ -313,7 +313,7 @@ class _Side:
 
     __slots__ = ("tree", "treedef", "is_leaf")
 
-    def __init__(self, *, tree: int | None = None, treedef: PyTreeDef | None = None, is_leaf: Callable | None = None) -> None:
+    def __init__(self, *, tree: int | None = None, treedef: PyTreeDef | None = None, is_leaf: Callable[..., Any] | None = None) -> None:
         self.tree, self.treedef, self.is_leaf = tree, treedef, is_leaf
 
     def level(self) -> _Level | None:
@@ -336,7 +336,7 @@ class _Side:
         return "a leaf" if self.treedef is not None else f"a leaf of type {type(self.tree).__name__}"
 
 
-def _comparable(nodetype: type, data: Any) -> Any:
+def _comparable(nodetype: type[Any], data: Any) -> Any:
     """A level and a treedef spell the static data of two builtin kinds differently."""
     if nodetype is dict:
         return tuple(data)
@@ -350,7 +350,7 @@ class _Level:
 
     __slots__ = ("type", "data", "keys", "children")
 
-    def __init__(self, nodetype: type, data: Any, keys: list[Any] | None, children: list[_Side]) -> None:
+    def __init__(self, nodetype: type[Any], data: Any, keys: list[Any] | None, children: list[_Side]) -> None:
         self.type, self.data, self.keys, self.children = nodetype, data, keys, children
 
     def describe(self) -> str:
@@ -377,7 +377,7 @@ class _Level:
         return None
 
 
-def _with_article(nodetype: type) -> str:
+def _with_article(nodetype: type[Any]) -> str:
     return f"{'an' if nodetype.__name__[0] in 'AEIOUaeiou' else 'a'} {nodetype.__name__}"
 
 

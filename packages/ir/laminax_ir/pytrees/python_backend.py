@@ -30,7 +30,7 @@ class _Key:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.__match_args__[0]}={self._value!r})"
 
-    def __reduce__(self) -> tuple[type, tuple[Any]]:
+    def __reduce__(self) -> tuple[type[Any], tuple[Any]]:
         return type(self), (self._value,)
 
 
@@ -110,7 +110,7 @@ class _Kind:
 
     __slots__ = ("type",)
 
-    def __init__(self, nodetype: type | None) -> None:
+    def __init__(self, nodetype: type[Any] | None) -> None:
         self.type: Any = nodetype
 
     def flatten(self, tree: Any) -> tuple[Sequence[Any], Any]:
@@ -125,7 +125,7 @@ class _Kind:
     def unflatten(self, data: Any, children: list[Any]) -> Any:
         raise NotImplementedError
 
-    def type_of(self, data: Any) -> type:
+    def type_of(self, data: Any) -> type[Any]:
         """Returns the exact type that a node with this static data has."""
         return self.type
 
@@ -211,7 +211,7 @@ class _NamedTupleKind(_Kind):
     def unflatten(self, data: Any, children: list[Any]) -> Any:
         return data(*children)
 
-    def type_of(self, data: Any) -> type:
+    def type_of(self, data: Any) -> type[Any]:
         return data
 
     def node_data(self, data: Any) -> Any:
@@ -226,7 +226,8 @@ class _CustomKind(_Kind):
 
     __slots__ = ("to_iterable", "from_iterable", "to_iterable_with_keys")
 
-    def __init__(self, nodetype: type, to_iterable: Callable, from_iterable: Callable, to_iterable_with_keys: Callable | None) -> None:
+    def __init__(self, nodetype: type[Any], to_iterable: Callable[..., Any], from_iterable: Callable[..., Any],
+                 to_iterable_with_keys: Callable[..., Any] | None) -> None:
         self.type = nodetype
         self.to_iterable = to_iterable
         self.from_iterable = from_iterable
@@ -268,7 +269,7 @@ class _DataclassKind(_Kind):
 
     __slots__ = ("data_fields", "meta_fields")
 
-    def __init__(self, nodetype: type, data_fields: Sequence[str], meta_fields: Sequence[str]) -> None:
+    def __init__(self, nodetype: type[Any], data_fields: Sequence[str], meta_fields: Sequence[str]) -> None:
         self.type = nodetype
         self.data_fields = tuple(data_fields)
         self.meta_fields = tuple(meta_fields)
@@ -298,7 +299,7 @@ class PyTreeRegistry:
 
     def __init__(self) -> None:
         builtin = (_NoneKind(type(None)), _TupleKind(tuple), _ListKind(list), _DictKind(dict))
-        self._kinds: dict[type, _Kind] = {kind.type: kind for kind in builtin}
+        self._kinds: dict[type[Any], _Kind] = {kind.type: kind for kind in builtin}
         self._leaf = PyTreeDef._make(self, None, None, ())
 
     def __reduce__(self) -> str:
@@ -310,7 +311,7 @@ class PyTreeRegistry:
 
     def register_node(
         self,
-        type: type,
+        type: type[Any],
         to_iterable: Callable[[Any], tuple[Iterable[Any], Any]],
         from_iterable: Callable[[Any, tuple[Any, ...]], Any],
         to_iterable_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]] | None = None,
@@ -319,7 +320,7 @@ class PyTreeRegistry:
         self._add(_CustomKind(type, to_iterable, from_iterable, to_iterable_with_keys))
 
     def register_dataclass_node(
-        self, type: type, data_fields: Sequence[str], meta_fields: Sequence[str]
+        self, type: type[Any], data_fields: Sequence[str], meta_fields: Sequence[str]
     ) -> None:
         """Makes `type` a container whose children are the attributes `data_fields`."""
         self._add(_DataclassKind(type, data_fields, meta_fields))
@@ -329,7 +330,7 @@ class PyTreeRegistry:
             raise ValueError(f"Duplicate custom PyTreeDef type registration for {kind.type}.")
         self._kinds[kind.type] = kind
 
-    def is_node(self, type: type) -> bool:
+    def is_node(self, type: type[Any]) -> bool:
         """Returns whether values of exactly this type are containers."""
         return type in self._kinds or (issubclass(type, tuple) and hasattr(type, "_fields"))
 
@@ -474,7 +475,7 @@ class PyTreeDef:
         """Returns the structures of the root's children; none for a leaf."""
         return list(self._children)
 
-    def node_data(self) -> tuple[type, Any] | None:
+    def node_data(self) -> tuple[type[Any], Any] | None:
         """Returns (type, static data) of the root, or None for a leaf."""
         if self._kind is None:
             return None
@@ -482,7 +483,7 @@ class PyTreeDef:
 
     @staticmethod
     def from_node_data_and_children(
-        registry: PyTreeRegistry, node_data: tuple[type, Any] | None, children: Iterable[PyTreeDef]
+        registry: PyTreeRegistry, node_data: tuple[type[Any], Any] | None, children: Iterable[PyTreeDef]
     ) -> PyTreeDef:
         """Returns the structure that `node_data()` and `children()` describe."""
         if node_data is None:

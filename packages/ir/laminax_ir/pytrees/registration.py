@@ -57,7 +57,7 @@ def register_pytree_node(
         dispatch_registry.register_node(nodetype, flatten_func, unflatten_func)
 
 
-def _check_new_type(caller: str, nodetype: type) -> None:
+def _check_new_type(caller: str, nodetype: type[Any]) -> None:
     if not isinstance(nodetype, type):
         raise TypeError(f"{caller}: expected a class, got {nodetype!r} of type {type(nodetype).__name__}.")
     if _is_registered(nodetype):
@@ -67,7 +67,7 @@ def _check_new_type(caller: str, nodetype: type) -> None:
         )
 
 
-def _is_registered(nodetype: type) -> bool:
+def _is_registered(nodetype: type[Any]) -> bool:
     """A namedtuple is a container unregistered too; only a second registration of it is a duplicate."""
     if issubclass(nodetype, tuple) and hasattr(nodetype, "_fields"):
         return False  # the registry itself refuses the second one
@@ -106,7 +106,7 @@ def register_pytree_node_class(cls: Typ) -> Typ:
     return cls
 
 
-def _check_methods(caller: str, cls: type, *names: str) -> None:
+def _check_methods(caller: str, cls: type[Any], *names: str) -> None:
     missing = [name for name in names if not hasattr(cls, name)]
     if missing:
         raise TypeError(f"{caller}: {cls!r} has no {' and no '.join(missing)}; define it in the class.")
@@ -241,7 +241,7 @@ def register_dataclass(
     return nodetype
 
 
-def _init_fields(nodetype: type) -> list[Any] | None:
+def _init_fields(nodetype: type[Any]) -> list[Any] | None:
     """Returns the dataclass fields that `__init__` takes, or None if this is no dataclass."""
     if "__dataclass_fields__" not in dir(nodetype):
         return None
@@ -250,7 +250,8 @@ def _init_fields(nodetype: type) -> list[Any] | None:
     return [field for field in dataclasses.fields(nodetype) if field.init]
 
 
-def _check_fields(nodetype: type, fields: list[Any] | None, data: tuple[str, ...], meta: tuple[str, ...], drop: tuple[str, ...]) -> None:
+def _check_fields(nodetype: type[Any], fields: list[Any] | None, data: tuple[str, ...], meta: tuple[str, ...], drop: tuple[str,
+                  ...]) -> None:
     overlap = sorted(set(data) & set(meta))
     if overlap:
         raise ValueError(f"register_dataclass: {overlap} are in both data_fields and meta_fields; choose one.")

@@ -263,7 +263,7 @@ def record_explicitly() -> None:
 _python_scalars = frozenset((bool, int, float, complex))
 
 # Types whose rank-0 values are written into the program; the runtime adds its array type.
-literal_types: set[type] = set(_python_scalars)
+literal_types: set[type[Any]] = set(_python_scalars)
 literal_types.update(dtype.type for dtype in canonical_dtypes.supported_dtypes if dtype != canonical_dtypes.float0)
 literal_types.update((np.longlong, np.ulonglong))  # NumPy has two 64-bit integer types
 literal_types.update(dtype.type for dtype in dtypes.supported_dtypes)

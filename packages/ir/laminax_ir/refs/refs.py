@@ -87,7 +87,7 @@ class Ref:
 
     __iter__ = None  # with an index beyond the end refused, Python would make an endless error of it
 
-    def __array__(self, *args: np.dtype, **kwargs: Any) -> NoReturn:
+    def __array__(self, *args: np.dtype[Any], **kwargs: Any) -> NoReturn:
         raise TypeError(f"a reference to an array, {self.aval}, is not an array: read it first, with ref[...]")
 
     def __repr__(self) -> str:
@@ -468,7 +468,7 @@ def check_returned(title: str, what: str, result: Any) -> None:
                              + "\nReturn what is in it, ref[...]; writes are seen through the reference.")
 
 
-def argument_namer(fun: Callable, in_tree: Any) -> Callable[[int], str]:
+def argument_namer(fun: Callable[..., Any], in_tree: Any) -> Callable[[int], str]:
     """A function from the number of a flat argument to its name, `x['w']`; `in_tree` is the structure of the positional ones."""
     def name(index: int) -> str:
         path = leaf_paths(in_tree)[index]

@@ -318,11 +318,11 @@ def variable(name: str, scope: SymbolicScope) -> DimSize:
 # The order of factors and terms: variables before operations; larger terms first, `a*b + a^2 + b + a + 1`.
 
 
-def _factor_key(factor: Factor) -> tuple:
+def _factor_key(factor: Factor) -> tuple[Any, ...]:
     return (0, factor) if isinstance(factor, str) else (1, factor.name, str(factor))
 
 
-def product_key(product: Product) -> tuple:
+def product_key(product: Product) -> tuple[Any, ...]:
     """A key to sort by: larger for products that stand further in front in a sum."""
     listed = [factor for factor, power in product for _ in range(power)]
     return sum(map(_factor_size, listed)), [_factor_key(factor) for factor in reversed(listed)]

@@ -118,7 +118,7 @@ class EvalTrace(Trace):
 
     def __init__(self) -> None:
         super().__init__()
-        self.evaluate: Callable = _first_evaluation
+        self.evaluate: Callable[..., Any] = _first_evaluation
 
     def process(self, primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         return self.evaluate(primitive, operands, params)
@@ -405,7 +405,7 @@ class Tracer:
     def __complex__(self) -> complex:
         return self._python_scalar(complex)
 
-    def _python_scalar(self, kind: type) -> Any:
+    def _python_scalar(self, kind: type[Any]) -> Any:
         check_is_scalar(self.aval)
         return kind(self._concretize(ConcretizationTypeError, "Abstract tracer value encountered where concrete value is expected:",
                                      _STATIC_HINT + f" To change the dtype of an array, try using `x.astype({kind.__name__})`."))

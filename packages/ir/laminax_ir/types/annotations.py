@@ -8,3 +8,4 @@ from typing import Any, TypeAlias
 
 Array: TypeAlias = Any  # with a shape and a dtype: `f32[3]`
 ArrayLike: TypeAlias = Any  # an array, or a Python or NumPy number that stands for one of rank 0
+DTypeLike: TypeAlias = Any  # a NumPy dtype, a scalar type, the name of one, or something with a dtype

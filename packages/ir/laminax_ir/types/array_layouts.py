@@ -60,7 +60,7 @@ class Layout:
         """Whether arrays of the layout `found` have this one, which may leave tiles open."""
         return self.major_to_minor == found.major_to_minor and (self.tiling is None or (self.tiling or None) == (found.tiling or None))
 
-    def _key(self) -> tuple:
+    def _key(self) -> tuple[Any, ...]:
         return self.major_to_minor, self.tiling, self.sub_byte_element_size_in_bits
 
     def __eq__(self, other: object) -> bool:

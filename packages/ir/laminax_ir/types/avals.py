@@ -25,7 +25,7 @@ from laminax_ir.types.type_shardings import TypeSharding, as_sharding, axis_text
 if TYPE_CHECKING:
     from laminax_ir.types.extended_dtypes import KeyDType
 
-_interned: dict[tuple, weakref.ref] = {}
+_interned: dict[tuple[Any, ...], weakref.ref] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +41,9 @@ class ManualAxisType:
       TypeError: if one of them is no set.
       ValueError: if an axis along which the value varies is in another one too.
     """
-    varying: frozenset = frozenset()
-    unreduced: frozenset = frozenset()
-    reduced: frozenset = frozenset()
+    varying: frozenset[Any] = frozenset()
+    unreduced: frozenset[Any] = frozenset()
+    reduced: frozenset[Any] = frozenset()
 
     def __post_init__(self) -> None:
         for name in ("varying", "unreduced", "reduced"):
@@ -119,7 +119,7 @@ class ShapedArray:
         return dict(self._named)
 
     @property
-    def vma(self) -> frozenset:
+    def vma(self) -> frozenset[Any]:
         """The names in `named_shape`: inside of `shard_map`, the mesh axes along which the value varies."""
         return frozenset([name for name, _ in self._named])
 
@@ -191,7 +191,7 @@ class ShapedArray:
 AbstractValue = ShapedArray
 
 
-def _intern(cls: type[ShapedArray], shape: tuple[int, ...], dtype: Any, weak_type: bool, named: tuple) -> ShapedArray:
+def _intern(cls: type[ShapedArray], shape: tuple[int, ...], dtype: Any, weak_type: bool, named: tuple[Any, ...]) -> ShapedArray:
     """Makes the aval, or finds it under its normal form (tuple of ints, canonical dtype object)."""
     shape = tuple(size if type(size) in size_types else int(size) for size in shape)
     for size in shape:
@@ -222,7 +222,7 @@ def _intern(cls: type[ShapedArray], shape: tuple[int, ...], dtype: Any, weak_typ
     return aval
 
 
-def _normal_dtype(dtype: Any) -> KeyDType | np.dtype:
+def _normal_dtype(dtype: Any) -> KeyDType | np.dtype[Any]:
     if dtypes.is_extended(dtype):
         return dtype
     dtype = np.dtype(dtype)
@@ -233,16 +233,16 @@ def _normal_dtype(dtype: Any) -> KeyDType | np.dtype:
     return dtype
 
 
-def _named_key(named_shape: Mapping[Any, int]) -> tuple:
+def _named_key(named_shape: Mapping[Any, int]) -> tuple[Any, ...]:
     return tuple(sorted(named_shape.items(), key=lambda item: (str(type(item[0])), str(item[0]))))
 
 
-def _unpickle(shape: Sequence[Any], dtype: np.dtype, weak_type: bool, named: tuple, sharding: Any = None,
+def _unpickle(shape: Sequence[Any], dtype: np.dtype[Any], weak_type: bool, named: tuple[Any, ...], sharding: Any = None,
               memory_space: MemorySpace = MemorySpace.Device) -> ShapedArray:
     return ShapedArray(shape, dtype, weak_type, named_shape=dict(named), sharding=sharding, memory_space=memory_space)
 
 
-_interned_variants: dict[tuple, weakref.ref] = {}
+_interned_variants: dict[tuple[Any, ...], weakref.ref] = {}
 
 
 def split_aval(aval: ShapedArray, sharding: Any) -> ShapedArray:
@@ -402,16 +402,16 @@ class ShapeDtypeStruct:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{extra})"
 
 
-_aval_makers: dict[type, Callable[[Any], ShapedArray]] = {}
-_reference_types: list[type] = []
+_aval_makers: dict[type[Any], Callable[[Any], ShapedArray]] = {}
+_reference_types: list[type[Any]] = []
 
 
-def register_value_type(cls: type, make_aval: Callable[[Any], ShapedArray]) -> None:
+def register_value_type(cls: type[Any], make_aval: Callable[[Any], ShapedArray]) -> None:
     """Lets values of type `cls` be operands; `make_aval(value)` gives their aval."""
     _aval_makers[cls] = make_aval
 
 
-def register_reference_type(cls: type) -> None:
+def register_reference_type(cls: type[Any]) -> None:
     """Gives instances of `cls`, which are no arrays and no operands, the type in their attribute `aval`."""
     _reference_types.append(cls)
 
@@ -458,11 +458,11 @@ def _shorten(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _numpy_aval(array: np.ndarray) -> ShapedArray:
+def _numpy_aval(array: np.ndarray[Any, Any]) -> ShapedArray:
     return ShapedArray(array.shape, dtypes.canonicalize_dtype(array.dtype))
 
 
-_numpy_scalar_avals: dict[tuple[type, bool], ShapedArray] = {}  # with and without 64-bit types
+_numpy_scalar_avals: dict[tuple[type[Any], bool], ShapedArray] = {}  # with and without 64-bit types
 
 
 def _numpy_scalar_aval(value: np.generic) -> ShapedArray:
@@ -475,7 +475,7 @@ def _numpy_scalar_aval(value: np.generic) -> ShapedArray:
     return aval
 
 
-def _python_scalar_maker(kind: type) -> Callable[[Any], ShapedArray]:
+def _python_scalar_maker(kind: type[Any]) -> Callable[[Any], ShapedArray]:
     avals: dict[bool, ShapedArray] = {}  # with and without 64-bit types
 
     def make(_value: Any) -> ShapedArray:

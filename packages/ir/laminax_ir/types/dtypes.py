@@ -7,7 +7,7 @@ here under their own names.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
@@ -43,6 +43,9 @@ from laminax_ir.types.extended_dtypes import (
     prng_key,
 )
 from laminax_ir.types.promotion import TypePromotionError, promote_pair, promote_types, result_type
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import DTypeLike
 
 # Names from the modules above that other modules find here.
 __all__ = [
@@ -154,7 +157,7 @@ def _scalar_type(x: np.dtype | type) -> type:
 # --- limits ---
 
 
-def finfo(dtype: Any) -> Any:
+def finfo(dtype: DTypeLike) -> Any:
     """The limits of a floating-point type; of a complex type, those of its parts; of an array or a number, those of its dtype.
 
     Returns:
@@ -173,7 +176,7 @@ def finfo(dtype: Any) -> Any:
     return ml_dtypes.finfo(supported_dtype(dtype))
 
 
-def iinfo(dtype: Any) -> Any:
+def iinfo(dtype: DTypeLike) -> Any:
     """The limits of an integer type, or of that of an array or a number: `bits`, `min` and `max`.
 
     Raises:

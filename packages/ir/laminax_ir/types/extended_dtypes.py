@@ -31,7 +31,7 @@ class ExtendedDType:
     type: type[extended]
     name: str
     itemsize: int  # bytes per element, as stored
-    physical_dtype: np.dtype
+    physical_dtype: np.dtype[Any]
 
     @property
     def physical_shape(self) -> tuple[int, ...]:
@@ -55,10 +55,10 @@ def is_extended(dtype: Any) -> bool:
 class WordFunctions(NamedTuple):
     """The functions of a user's generator for arrays of keys, like those of `laminax_ir.random.generators` for the keys' words."""
 
-    seed: Callable
-    split: Callable
-    fold_in: Callable
-    bits: Callable
+    seed: Callable[..., Any]
+    split: Callable[..., Any]
+    fold_in: Callable[..., Any]
+    bits: Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,8 +44,8 @@ class PartitionSpec:
     UNCONSTRAINED = UNCONSTRAINED
 
     partitions: tuple[Any, ...]
-    unreduced: frozenset
-    reduced: frozenset
+    unreduced: frozenset[Any]
+    reduced: frozenset[Any]
     _hash: int
 
     def __init__(self, *partitions: Any, unreduced: Any = frozenset(), reduced: Any = frozenset()) -> None:
@@ -143,7 +143,7 @@ def _normal_entry(entry: Any) -> Any:
     return entry
 
 
-def _normal_set(name: str, value: Any) -> frozenset:
+def _normal_set(name: str, value: Any) -> frozenset[Any]:
     if not isinstance(value, (set, frozenset)):
         raise TypeError(f"PartitionSpec: {name} must be a set of names of mesh axes, got {value!r} of type {type(value).__name__}")
     if None in value:
@@ -151,5 +151,5 @@ def _normal_set(name: str, value: Any) -> frozenset:
     return frozenset(value)
 
 
-def _from_parts(partitions: tuple, unreduced: frozenset, reduced: frozenset) -> PartitionSpec:
+def _from_parts(partitions: tuple[Any, ...], unreduced: frozenset[Any], reduced: frozenset[Any]) -> PartitionSpec:
     return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced)

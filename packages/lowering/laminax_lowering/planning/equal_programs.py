@@ -32,9 +32,9 @@ class ProgramTable:
     def __init__(self) -> None:
         self._first: dict[int, ClosedJaxpr | Jaxpr] = {}  # by the identity of each program seen
         self._seen: list[Any] = []  # kept, so that no other object gets its identity
-        self._alone: dict[tuple, ClosedJaxpr | Jaxpr | None] = {}  # by types and size, until there is a second one to compare with
-        self._described: dict[tuple, ClosedJaxpr | Jaxpr] = {}
-        self._known_params: dict[int, tuple[dict[str, Any], Primitive, tuple]] = {}  # by the identity of the first of each
+        self._alone: dict[tuple[Any, ...], ClosedJaxpr | Jaxpr | None] = {}  # by types and size, until there is a second
+        self._described: dict[tuple[Any, ...], ClosedJaxpr | Jaxpr] = {}
+        self._known_params: dict[int, tuple[dict[str, Any], Primitive, tuple[Any, ...]]] = {}  # by the identity of the first
 
     def representative(self, program: ClosedJaxpr | Jaxpr) -> Any:
         """The first program seen that is equal to this one, which may be this one itself."""
@@ -45,7 +45,7 @@ class ProgramTable:
             self._seen.append(program)
         return found
 
-    def describe(self, eqn: JaxprEqn) -> tuple:
+    def describe(self, eqn: JaxprEqn) -> tuple[Any, ...]:
         """A key that is equal for equations that do the same, whichever variables they read."""
         return (eqn.primitive, tuple([_literal(v) if type(v) is Literal else None for v in eqn.invars]), self._params(eqn), eqn.effects,
                 _attributes(eqn))
@@ -61,7 +61,7 @@ class ProgramTable:
             self._described[types, self._describe(first)] = first
         return self._described.setdefault((types, self._describe(program)), program)
 
-    def _describe(self, program: ClosedJaxpr | Jaxpr) -> tuple:
+    def _describe(self, program: ClosedJaxpr | Jaxpr) -> tuple[Any, ...]:
         """The program with its variables numbered in the order of their definitions."""
         jaxpr, consts = (program.jaxpr, program.consts) if isinstance(program, ClosedJaxpr) else (program, ())
         numbers: dict[Any, int] = {}
@@ -76,7 +76,7 @@ class ProgramTable:
         results = tuple([_literal(v) if type(v) is Literal else numbers[v] for v in jaxpr.outvars])
         return tuple(map(id, consts)), tuple(lines), results
 
-    def _params(self, eqn: JaxprEqn) -> tuple:
+    def _params(self, eqn: JaxprEqn) -> tuple[Any, ...]:
         """The parameters that count; found once for all equations that share them, as copies of one do."""
         known = self._known_params.get(id(eqn.params))
         if known is None or known[1] is not eqn.primitive:
@@ -85,7 +85,7 @@ class ProgramTable:
             known = self._known_params[id(eqn.params)] = eqn.params, eqn.primitive, described
         return known[2]
 
-    def _value(self, value: Any) -> tuple[str | type, Any]:
+    def _value(self, value: Any) -> tuple[str | type[Any], Any]:
         """A key that is equal for parameters of the same meaning."""
         if value is None or type(value) in _ATOMS:
             return type(value), value
@@ -108,10 +108,10 @@ def _attributes(eqn: JaxprEqn) -> Any:
     return tuple(sorted(attributes_of(eqn.source_info.name_stack).items())) if in_use else None
 
 
-def _literal(literal: Literal) -> tuple:
+def _literal(literal: Literal) -> tuple[Any, ...]:
     return literal.aval, type(literal.val), _bits(literal.val)
 
 
-def _bits(value: ArrayLike) -> tuple:
+def _bits(value: ArrayLike) -> tuple[Any, ...]:
     array = np.asarray(value)
     return array.dtype, array.shape, array.tobytes()

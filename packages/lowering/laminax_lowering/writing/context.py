@@ -159,13 +159,13 @@ class FunctionWriter:
         array = np.asarray(value, dtype)
         if array.dtype.names is not None:  # float0, which carries nothing, is stored as booleans
             array = np.zeros(array.shape, bool)
-        key: tuple = (array.tobytes(), array.dtype, array.shape, shape)
+        key: tuple[Any, ...] = (array.tobytes(), array.dtype, array.shape, shape)
         found = self._constants.values.get(key)
         if found is None:
             found = self._constants.values[key] = self._new_constant(array, tuple(shape) or array.shape)
         return found
 
-    def _new_constant(self, array: np.ndarray, shape: tuple[DimSize, ...]) -> Value:
+    def _new_constant(self, array: np.ndarray[Any, Any], shape: tuple[DimSize, ...]) -> Value:
         aval = ShapedArray(shape, array.dtype)
         text = dense(array) if array.ndim else splat(array, shape, array.dtype)
         self._constant_count += 1
@@ -184,7 +184,7 @@ class FunctionWriter:
             found = self._constants.literals[key] = value, literal.val  # kept, so that no other object gets its identity
         return found[0]
 
-    def known_scalar(self, value: Value) -> np.ndarray | None:
+    def known_scalar(self, value: Value) -> np.ndarray[Any, Any] | None:
         """The scalar that a value is a constant of, or None."""
         return self._constants.scalars.get(value.name)
 

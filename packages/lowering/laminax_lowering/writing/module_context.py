@@ -33,10 +33,10 @@ class ModuleContext:
         self.locations: list[str] = []
         self.keepalives: list[Any] = []
         self.imported: dict[Any, str] = {}  # exported programs, and what they are called here
-        self.host_callbacks: list[Callable] = []
+        self.host_callbacks: list[Callable[..., Any]] = []
         self.meshes = MeshTable()
         self.manual_mesh: Any = None  # of the manual computation that is being written, and the axes that it runs along
-        self.manual_axes: frozenset = frozenset()
+        self.manual_axes: frozenset[Any] = frozenset()
         self.axis_positions: dict[Any, Value] = {}  # of the device that runs it, where the compiler cannot be asked
         self.dimension_variables: tuple[str, ...] = ()  # of symbolic dimensions; see `dynamic_shapes`
         self.has_dynamic_shapes = False  # its own, or those of what it calls
@@ -45,7 +45,7 @@ class ModuleContext:
         self.signatures: dict[tuple[ShapedArray, ...], str] = {}
         self._function_names: dict[str, int] = {}
         self.private_functions: dict[tuple[ClosedJaxpr, tuple[str, ...]], str] = {}  # by program and platforms
-        self._places: dict[tuple, _Locations] = {}
+        self._places: dict[tuple[Any, ...], _Locations] = {}
         self._file_index: dict[Any, str] = {}
         self._aliases: dict[str, str] = {}
 
@@ -74,7 +74,7 @@ class ModuleContext:
 
     def locations_at(self, scope: str, info: source.SourceInfo) -> dict[str, str]:
         """` loc(#loc3)` by the name of the operation, for equations of one place inside a scope."""
-        key: tuple = (scope, id(info.code), info.offset, info.name_stack)
+        key: tuple[Any, ...] = (scope, id(info.code), info.offset, info.name_stack)
         if type(info) is source.SourceInfoWithCallers:
             key += info.callers
         found = self._places.get(key)

@@ -52,7 +52,7 @@ class Constants:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.values: dict[tuple, Value] = {}
+        self.values: dict[tuple[Any, ...], Value] = {}
         self.literals: dict[tuple[int, ShapedArray], tuple[Value, Any]] = {}
-        self.scalars: dict[str, np.ndarray] = {}
+        self.scalars: dict[str, np.ndarray[Any, Any]] = {}
         self.splats: dict[tuple[str, tuple[DimSize, ...]], Value] = {}

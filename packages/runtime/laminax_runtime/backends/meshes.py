@@ -45,8 +45,8 @@ class Mesh(Restoring, NamedGrid):
         OrderedDict({'data': 1})
     """
 
-    devices: np.ndarray
-    _key: tuple
+    devices: np.ndarray[Any, Any]
+    _key: tuple[Any, ...]
     _hash: int
 
     def __new__(
@@ -123,7 +123,7 @@ class Mesh(Restoring, NamedGrid):
         _entered_mesh.set_local(before)
 
     @property
-    def device_ids(self) -> np.ndarray:
+    def device_ids(self) -> np.ndarray[Any, Any]:
         """The devices' ids, in the mesh's shape."""
         return np.array([device.id for device in self.devices.flat], dtype=int).reshape(self.devices.shape)
 
@@ -159,10 +159,11 @@ class Mesh(Restoring, NamedGrid):
 
 
 # Meshes that are equal are one object while somebody has it, so that comparing them is cheap.
-_meshes: weakref.WeakValueDictionary[tuple, Mesh] = weakref.WeakValueDictionary()
+_meshes: weakref.WeakValueDictionary[tuple[Any, ...], Mesh] = weakref.WeakValueDictionary()
 
 
-def _from_ids(platform: str | None, ids: np.ndarray, axis_names: tuple, axis_types: tuple | None = None) -> Mesh:
+def _from_ids(platform: str | None, ids: np.ndarray[Any, Any], axis_names: tuple[Any, ...], axis_types: tuple[Any,
+              ...] | None = None) -> Mesh:
     by_id = {device.id: device for device in placement.devices(platform)}
     grid = np.empty(ids.shape, dtype=object)
     for position, device_id in np.ndenumerate(ids):

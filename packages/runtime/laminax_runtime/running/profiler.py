@@ -144,7 +144,7 @@ class StepTraceAnnotation(TraceAnnotation):
         super().__init__(name, _r=1, **kwargs)  # this marks the root of a step
 
 
-def annotate_function(func: Callable, name: str | None = None, **decorator_kwargs: Any) -> Callable:
+def annotate_function(func: Callable[..., Any], name: str | None = None, **decorator_kwargs: Any) -> Callable[..., Any]:
     """Decorator: each call of the function is an event in the trace.
 
     Args:

@@ -47,13 +47,14 @@ class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
       ...     return f(x, y), cos(x) * x_dot * y + sin(x) * y_dot
     """
 
-    def __init__(self, fun: Callable, nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()) -> None:
+    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = (),
+                 nondiff_argnames: str | Sequence[str] = ()) -> None:
         super().__init__(fun)
         self.nondiff_argnums = nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
-        self.jvp: Callable | None = None
+        self.jvp: Callable[..., Any] | None = None
         self.symbolic_zeros = False
 
-    def defjvp(self, jvp: Callable, symbolic_zeros: bool = False) -> Callable:
+    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Defines the rule.
 
         Args:
@@ -67,7 +68,7 @@ class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
         self.symbolic_zeros = symbolic_zeros
         return jvp
 
-    def defjvps(self, *jvps: Callable | None) -> None:
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
         """Defines the rule as a sum over arguments: for each a function `jvp(tangent, result, *primals)`, or None for zero."""
         if self.nondiff_argnums:
             raise TypeError("defjvps does not support nondiff_argnums; use defjvp")
@@ -105,7 +106,7 @@ class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
         outs = CustomJVPCall(fun, jvp, leaves, function_name(self.fun)).bind()
         return tree_unflatten(types[-1][0], outs)
 
-    def _run_rule(self, arguments: RuleArguments, primals: Sequence[Any], tangents: Sequence[Any], types: list) -> tuple[Any, Any]:
+    def _run_rule(self, arguments: RuleArguments, primals: Sequence[Any], tangents: Sequence[Any], types: list[Any]) -> tuple[Any, Any]:
         avals = [get_aval(x) for x in primals]
         if self.symbolic_zeros:
             tangents = [SymbolicZero(aval.to_tangent_aval()) if t is ZERO else t for t, aval in zip(tangents, avals)]
@@ -134,7 +135,7 @@ class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
         return results, [_checked_rule_tangent(rule, name, aval, t) for aval, t in zip(out_avals, out_tangents)]
 
 
-def _difference(function_type: tuple, rule_type: tuple) -> tuple[str, str, str] | None:
+def _difference(function_type: tuple[Any, ...], rule_type: tuple[Any, ...]) -> tuple[str, str, str] | None:
     """How the types of a rule's result and of the function's result differ, and both types in words; None if they are the same."""
     (tree, avals), (rule_tree, rule_avals) = function_type, rule_type
     if not tree == rule_tree:
@@ -192,15 +193,16 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
       ...                      lambda bounds, ct: (None, None, clip(ct, *bounds)))
     """
 
-    def __init__(self, fun: Callable, nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()) -> None:
+    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = (),
+                 nondiff_argnames: str | Sequence[str] = ()) -> None:
         super().__init__(fun)
         self.nondiff_argnums = nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
-        self.fwd: Callable | None = None
-        self.bwd: Callable | None = None
+        self.fwd: Callable[..., Any] | None = None
+        self.bwd: Callable[..., Any] | None = None
         self.symbolic_zeros = False
         self.optimize_remat = False
 
-    def defvjp(self, fwd: Callable, bwd: Callable, symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
         """Defines the rules.
 
         Args:
@@ -241,7 +243,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         outs = CustomVJPCall(fun, fwd, self.bwd, leaves, function_name(self.fun)).bind()
         return tree_unflatten(types[-1][0], outs)
 
-    def _run_fwd(self, arguments: RuleArguments, leaves: Any, perturbed: Any, types: list) -> tuple[Any, Any, Any]:
+    def _run_fwd(self, arguments: RuleArguments, leaves: Any, perturbed: Any, types: list[Any]) -> tuple[Any, Any, Any]:
         if self.symbolic_zeros:
             leaves = [CustomVJPPrimal(x, p) for x, p in zip(leaves, perturbed)]
         pair = cast(Callable, self.fwd)(*arguments.full(leaves))

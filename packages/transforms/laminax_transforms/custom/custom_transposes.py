@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @api_boundary
-def linear_call(fun: Callable, fun_transpose: Callable, residual_args: Any, linear_args: Any) -> Any:
+def linear_call(fun: Callable[..., Any], fun_transpose: Callable[..., Any], residual_args: Any, linear_args: Any) -> Any:
     """Calls a linear function whose transpose is a second given function, and is not derived from the first.
 
     The two functions are each other's transposes: the transpose of the call is a call of `fun_transpose`, whose transpose is a call of
@@ -100,12 +100,12 @@ class custom_transpose(DecoratedFunction):  # noqa: N801  (a decorator)
       (6.0,)
     """
 
-    def __init__(self, fun: Callable) -> None:
+    def __init__(self, fun: Callable[..., Any]) -> None:
         check_callable("custom_transpose", fun)
         super().__init__(fun)
-        self.transpose: Callable | None = None
+        self.transpose: Callable[..., Any] | None = None
 
-    def def_transpose(self, transpose: Callable) -> Callable:
+    def def_transpose(self, transpose: Callable[..., Any]) -> Callable[..., Any]:
         """Sets the transpose, `transpose(residuals, y_ct) -> x_ct`, and returns it."""
         check_callable("def_transpose", transpose)
         self.transpose = transpose
@@ -134,7 +134,7 @@ class custom_transpose(DecoratedFunction):  # noqa: N801  (a decorator)
         _check_out_types(fun, out_types, out_tree, call.out_avals)
 
         def transpose(residuals: Sequence[Any], cts: Sequence[Any]) -> Any:
-            args: tuple = tree_unflatten(signature.residual_tree, residuals), tree_unflatten(out_tree, cts)
+            args: tuple[Any, ...] = tree_unflatten(signature.residual_tree, residuals), tree_unflatten(out_tree, cts)
             if isinstance(transpose_of, custom_transpose):
                 args = (tree_unflatten(signature.linear_tree, signature.linear_avals), *args)
             result = transpose_of(*args)
@@ -147,7 +147,7 @@ class custom_transpose(DecoratedFunction):  # noqa: N801  (a decorator)
         return tree_unflatten(out_tree, bind_linear_call(call, transpose, residuals, linear, function_name(fun)))
 
 
-def _check_out_types(fun: Callable, out_types: ShapedArray, out_tree: PyTreeDef, avals: list[ShapedArray]) -> None:
+def _check_out_types(fun: Callable[..., Any], out_types: ShapedArray, out_tree: PyTreeDef, avals: list[ShapedArray]) -> None:
     types, type_tree = tree_flatten(out_types)
     if type_tree != out_tree or any((t.shape, t.dtype) != (aval.shape, aval.dtype) for t, aval in zip(types, avals)):
         said, found = (tree_unflatten(tree, [ShapedArray(t.shape, t.dtype).str_short() for t in some])
@@ -176,7 +176,7 @@ class _Signature:
     linear_avals: list[ShapedArray]
     paths: list[Any]
 
-    def traced(self, function: Callable, tree: Any, avals: list[ShapedArray]) -> tuple[ClosedJaxpr, Any]:
+    def traced(self, function: Callable[..., Any], tree: Any, avals: list[ShapedArray]) -> tuple[ClosedJaxpr, Any]:
         """The program `(*residuals, *others) -> results` for a function of the residuals and a pytree of others."""
         trees: list[Any] = []
 
@@ -190,7 +190,7 @@ class _Signature:
 
         return stage(flat, [*self.residual_avals, *avals], function_name(function)), trees[0]
 
-    def check_transpose(self, fun_transpose: Callable, ct_tree: Any, out_avals: list[ShapedArray]) -> None:
+    def check_transpose(self, fun_transpose: Callable[..., Any], ct_tree: Any, out_avals: list[ShapedArray]) -> None:
         what = (f"{self.caller}: the transpose output pytree must be that of the linear arguments; the transposed function "
                 f"{function_name(fun_transpose)}")
         if ct_tree != self.linear_tree:

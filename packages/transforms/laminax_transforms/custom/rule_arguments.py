@@ -80,7 +80,7 @@ class RuleArguments:
 
     __slots__ = ("args", "nondiff", "in_avals", "in_tree")
 
-    def __init__(self, args: tuple, nondiff: tuple[int, ...], in_avals: list[ShapedArray], in_tree: PyTreeDef) -> None:
+    def __init__(self, args: tuple[Any, ...], nondiff: tuple[int, ...], in_avals: list[ShapedArray], in_tree: PyTreeDef) -> None:
         self.args = tuple(x if i in nondiff else None for i, x in enumerate(args))
         self.nondiff = nondiff
         self.in_avals = in_avals
@@ -114,12 +114,13 @@ class RuleArguments:
         found = iter(tree_unflatten(self.in_tree, leaves))
         return [x if i in self.nondiff else next(found) for i, x in enumerate(self.args)]
 
-    def split(self, leaves: Sequence[Any]) -> tuple:
+    def split(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         """The differentiable arguments as a tuple."""
         return tuple(tree_unflatten(self.in_tree, leaves))
 
 
-def split_arguments(what: str, fun: Callable, args: tuple, kwargs: dict, nondiff_argnums: Sequence[int]) -> tuple[RuleArguments, list[Any]]:
+def split_arguments(what: str, fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any],
+                    nondiff_argnums: Sequence[int]) -> tuple[RuleArguments, list[Any]]:
     """A call's arguments, split into what rules need and the differentiable leaves."""
     args = by_position(what, fun, args, kwargs)
     nondiff = tuple(sorted({i % len(args) for i in nondiff_argnums if -len(args) <= i < len(args)}))
@@ -132,7 +133,7 @@ def split_arguments(what: str, fun: Callable, args: tuple, kwargs: dict, nondiff
     return RuleArguments(args, nondiff, [get_aval(x) for x in leaves], in_tree), leaves
 
 
-def nondiff_positions(fun: Callable, argnums: int | Sequence[int], argnames: str | Sequence[str]) -> tuple[int, ...]:
+def nondiff_positions(fun: Callable[..., Any], argnums: int | Sequence[int], argnames: str | Sequence[str]) -> tuple[int, ...]:
     """The positions of all arguments that are named either way; ValueError for a name that the function has not."""
     argnums = tuple(argnums) if isinstance(argnums, Iterable) and not isinstance(argnums, str) else (argnums,)
     try:

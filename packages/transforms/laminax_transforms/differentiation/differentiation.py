@@ -63,7 +63,7 @@ class JVPTrace(Trace):
     __slots__ = ("parent", "rule_trace")
 
     is_recorded = True  # operations on values without a tangent belong to the parent trace
-    rules: Mapping[Any, Callable] = jvp_rules  # `rules[primitive](primals, tangents, params)` is result and tangent
+    rules: Mapping[Any, Callable[..., Any]] = jvp_rules  # `rules[primitive](primals, tangents, params)` is result and tangent
 
     def __init__(self, parent: Trace, name: str = "") -> None:
         super().__init__(name)
@@ -138,7 +138,7 @@ class JVPTrace(Trace):
 class _LinearizationRules(dict):
     """A primitive's linearization rule where it has one, else its JVP rule; found when first asked for."""
 
-    def __missing__(self, primitive: Primitive) -> Callable:
+    def __missing__(self, primitive: Primitive) -> Callable[..., Any]:
         special = linearize_rules.find(primitive)
         rule = self[primitive] = jvp_rules[primitive] if special is None else special
         return rule

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from laminax_ir.types.annotations import ArrayLike
 
 
-def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse: bool | Sequence[bool] = True,
-               policy: Callable | None = None, static_argnums: int | Sequence[int] = (),
-               static_argnames: str | Iterable[str] = ()) -> Callable:
+def checkpoint(fun: Callable[..., Any] | None = None, concrete: bool = False, prevent_cse: bool | Sequence[bool] = True,
+               policy: Callable[..., Any] | None = None, static_argnums: int | Sequence[int] = (),
+               static_argnames: str | Iterable[str] = ()) -> Callable[..., Any]:
     """Makes a function recompute its intermediate values when it is differentiated, instead of keeping them.
 
     By default, reverse-mode differentiation keeps every value that a derivative needs from the forward pass to the backward
@@ -123,7 +123,8 @@ def _argnames(given: Any) -> frozenset[str]:
 class _Call:
     """One call of a checkpointed function: its traced leaves and its static values."""
 
-    def __init__(self, fun: Callable, args: tuple, kwargs: dict, argnums: tuple[int, ...], argnames: frozenset[str]) -> None:
+    def __init__(self, fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any], argnums: tuple[int, ...],
+                 argnames: frozenset[str]) -> None:
         for i in argnums:
             if not -len(args) <= i < len(args):
                 raise ValueError(f"checkpoint({function_name(fun)}): static_argnums={argnums} needs at least {max(i + 1, -i)} positional "
@@ -152,7 +153,7 @@ class _Call:
             check_array_leaves(f"checkpoint: the result of {function_name(self.fun)}", result)
         return flat
 
-    def flags(self, prevent_cse: tuple) -> tuple[bool, ...]:
+    def flags(self, prevent_cse: tuple[Any, ...]) -> tuple[bool, ...]:
         """One flag per leaf, from those for the traced arguments."""
         args, kwargs = self.traced
         try:
@@ -164,13 +165,13 @@ class _Call:
             raise TypeError(f"checkpoint({function_name(self.fun)}): prevent_cse must be a bool or a tuple of bools, got {prevent_cse}")
         return flags
 
-    def key(self) -> tuple:
+    def key(self) -> tuple[Any, ...]:
         static = tuple((k, type(v), v) for k, v in [*self.static.items(), *sorted(self.static_kwargs.items())])
         return self.in_tree, tuple(self.avals), self.count, static, ambient.trace_key(), tuple(state.axis_sizes.items())
 
 
 _Traced = tuple[ClosedJaxpr, list[Any], Any]
-_programs: WeakKeyDictionary[Callable, dict[tuple, _Traced]] = WeakKeyDictionary()
+_programs: WeakKeyDictionary[Callable[..., Any], dict[tuple[Any, ...], _Traced]] = WeakKeyDictionary()
 
 
 def _trace_cached(call: _Call) -> _Traced:
@@ -294,14 +295,14 @@ def save_only_these_names(*names_which_can_be_saved: str) -> Callable[..., bool]
     return policy
 
 
-def _checked_names(function: str, names: Sequence) -> frozenset[str]:
+def _checked_names(function: str, names: Sequence[Any]) -> frozenset[str]:
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"{function}: names must be strings, each an argument of its own, got {name!r}")
     return frozenset(names)
 
 
-def save_from_both_policies(policy_1: Callable, policy_2: Callable) -> Callable[..., bool | Offloadable]:
+def save_from_both_policies(policy_1: Callable[..., Any], policy_2: Callable[..., Any]) -> Callable[..., bool | Offloadable]:
     """A policy that keeps what either of two policies keeps."""
     def policy(prim: Any, *args: Any, **params: Any) -> bool | Offloadable:
         decisions = [p(prim, *args, **params) for p in (policy_1, policy_2)]
@@ -368,7 +369,7 @@ class checkpoint_policies:
 # What is kept
 
 
-def saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> list[tuple[ShapedArray, str]]:
+def saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[ShapedArray, str]]:
     """The values that reverse-mode differentiation of a function keeps between the forward and the backward pass.
 
     Args:
@@ -407,7 +408,7 @@ def describe_value(eqn: JaxprEqn) -> str:
     return what + (f" from {where}" if where else "")
 
 
-def _argument_paths(fun: Callable, args: tuple, kwargs: dict) -> list[str]:
+def _argument_paths(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any]) -> list[str]:
     """`x['w']` for each leaf."""
     try:
         names = list(inspect.signature(fun).bind_partial(*args).arguments)
@@ -420,7 +421,7 @@ def _argument_paths(fun: Callable, args: tuple, kwargs: dict) -> list[str]:
     return paths + [f"{path[0].key}{keystr(path[1:])}" for path, _ in tree_flatten_with_path(kwargs)[0]]
 
 
-def print_saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> None:
+def print_saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
     """Prints what `saved_residuals` finds, a line per value."""
     for aval, where in saved_residuals(fun, *args, **kwargs):
         print(f"{aval.str_short()} {where}")

@@ -39,14 +39,14 @@ class Program:
     __slots__ = ("executable", "const_args", "out_avals", "is_wrapping", "effects")
 
     def __init__(self, executable: runtime.Executable | runtime.ExecutableSequence, const_args: list[Any], out_avals: Sequence[ShapedArray],
-                 is_wrapping: bool, effects: frozenset) -> None:
+                 is_wrapping: bool, effects: frozenset[Any]) -> None:
         self.executable = executable
         self.const_args = const_args
         self.out_avals = out_avals
         self.is_wrapping = is_wrapping
         self.effects = effects
 
-    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[type[Any], tuple[Any, ...]]:
         return Program, tuple(getattr(self, name) for name in self.__slots__)
 
     def run(self, args: Sequence[Any]) -> list[Any]:

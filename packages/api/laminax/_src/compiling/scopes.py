@@ -37,7 +37,7 @@ def named_scope(name: str) -> Any:
     return name_scope(name)
 
 
-def named_call(fun: Callable, *, name: str | None = None) -> Callable:
+def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
     """A function whose operations carry a name; profiles and HLO show it.
 
     Args:

@@ -229,7 +229,7 @@ class Compiled(_Stage):
         self._program = program
         self._ref_use = ref_use
 
-    def __reduce__(self) -> tuple[type, tuple[Signature, Program]]:
+    def __reduce__(self) -> tuple[type[Any], tuple[Signature, Program]]:
         """Pickled for the same version of jaxlib, on the same kind of machine."""
         signature = self._signature
         if self._ref_use is not None:
@@ -252,7 +252,7 @@ class Compiled(_Stage):
             raise
 
     @cached_property
-    def _dispatch(self) -> Callable:
+    def _dispatch(self) -> Callable[..., Any]:
         """Runs a call; C++ runs later calls with arguments of the same types. On several devices each call is checked here."""
         name, executable = self._signature.name, self._program.executable
         return (runtime.make_eager_function(name, self._miss) if len(executable.devices) == 1
@@ -262,7 +262,7 @@ class Compiled(_Stage):
         outs, flat_outs, leaves = self._run(args, kwargs)
         return outs, None if self._ref_use is not None else self._program.fastpath(self.out_tree, flat_outs, leaves), False
 
-    def _run(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any], list[Any]]:
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any], list[Any]]:
         """The results, the flat results and the flat arguments."""
         leaves, in_tree = tree_flatten((args, kwargs))
         if in_tree != self.in_tree:
@@ -379,7 +379,7 @@ class Compiled(_Stage):
     def _path(self, position: int) -> str:
         return self._signature.namer(position)
 
-    def _describe_structure(self, args: tuple, kwargs: dict) -> str:
+    def _describe_structure(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> str:
         if (len(args), sorted(kwargs)) != (shape := self._shape_of_arguments()):
             found = f"{len(args)} positional arguments and the keywords {sorted(kwargs)}"
             detail = f"it takes {shape[0]} positional arguments and the keywords {shape[1]}, and was called with {found}"

@@ -175,14 +175,14 @@ class Exported:
         self._check_types(args, kwargs, leaves)
         return tree_unflatten(self.out_tree, self._flat(*leaves))
 
-    def _describe_structure(self, args: tuple, kwargs: dict) -> str:
+    def _describe_structure(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> str:
         differences = [str(error("the arguments", "export", "call"))
                        for error in structure_errors(self.in_tree, (args, kwargs), exact=True)]
         detail = differences[0] if differences else f"expected {self.in_tree}, got {tree_structure((args, kwargs))}"
         return (f"The invocation args and kwargs must have the same pytree structure as those that {self.fun_name!r} was exported for: "
                 f"{detail}")
 
-    def _check_types(self, args: tuple, kwargs: dict, leaves: Sequence[Any]) -> None:
+    def _check_types(self, args: tuple[Any, ...], kwargs: dict[Any, Any], leaves: Sequence[Any]) -> None:
         for index, (leaf, expected) in enumerate(zip(leaves, self.in_avals)):
             aval = get_aval(leaf)
             is_fitting = aval.shape == expected.shape or self._specification is not None and aval.ndim == expected.ndim
@@ -202,7 +202,7 @@ class Exported:
         return ShapeSpecification(self.in_avals, _argument_names(self.in_tree))
 
     @cached_property
-    def _flat(self) -> Callable[..., list]:
+    def _flat(self) -> Callable[..., list[Any]]:
         """The function of flat arguments, with its derivative."""
         kept, layout = self.module_kept_var_idx, self._layout
         program = StableHLOProgram(self.fun_name, self.mlir_module(), self.platforms, [self.in_avals[i] for i in kept], self.out_avals,
@@ -369,7 +369,7 @@ def export(fun_jit: Any, *, platforms: Sequence[str] | None = None,
     return do_export
 
 
-def _is_own(fun: Callable) -> bool:
+def _is_own(fun: Callable[..., Any]) -> bool:
     """Whether a function is one of laminax, and not a user's function that laminax has transformed."""
     if not callable(fun):
         return False

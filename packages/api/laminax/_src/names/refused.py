@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, NoReturn
+from typing import TYPE_CHECKING, Any, Callable, NoReturn
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike, DTypeLike
 
 
 def _refuse(name: str, why: str) -> NoReturn:
@@ -175,7 +178,8 @@ def get_scaled_dot_general_config(mode: str, global_scale: Any = None) -> NoRetu
             "that have been quantised by blocks.")
 
 
-def scaled_dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, preferred_element_type: Any = None, configs: Any = None,
+def scaled_dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: Any, preferred_element_type: DTypeLike | None = None,
+                       configs: Any = None,
                        implementation: Any = None) -> NoReturn:
     """Not supported: block-scaled products need kernels of cuDNN.
 
@@ -186,7 +190,8 @@ def scaled_dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, preferred_ele
             "quantised by blocks, lax.dot_general unquantised ones.")
 
 
-def scaled_matmul(lhs: Any, rhs: Any, lhs_scales: Any, rhs_scales: Any, preferred_element_type: Any = None) -> NoReturn:
+def scaled_matmul(lhs: ArrayLike, rhs: ArrayLike, lhs_scales: Any, rhs_scales: Any,
+                  preferred_element_type: DTypeLike | None = None) -> NoReturn:
     """Not supported: block-scaled products need kernels of cuDNN.
 
     Raises:

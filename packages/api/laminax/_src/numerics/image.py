@@ -89,8 +89,8 @@ def _weights(size: int, new_size: int, scale: Any, translation: Any, kernel: Cal
     return jnp.where((place >= -0.5) & (place <= size - 0.5), weights, 0)
 
 
-def scale_and_translate(image: ArrayLike, shape: Sequence[int], spatial_dims: Sequence[int], scale: Any, translation: Any,
-                        method: str | ResizeMethod, antialias: bool = True, precision: Any = Precision.HIGHEST) -> Any:
+def scale_and_translate(image: ArrayLike, shape: Sequence[int], spatial_dims: Sequence[int], scale: ArrayLike, translation: Any,
+                        method: str | ResizeMethod, antialias: bool = True, precision: Any = Precision.HIGHEST) -> Array:
     """An image scaled and shifted along some axes: what is at x goes to x * scale + translation.
 
     Args:

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 _STATIC = ("kind", "num_segments", "indices_are_sorted", "unique_indices", "bucket_size", "mode")
 
 
-def segment_sum(data: Any, segment_ids: ArrayLike, num_segments: int | None = None, indices_are_sorted: bool = False,
-                unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None) -> Any:
+def segment_sum(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None, indices_are_sorted: bool = False,
+                unique_indices: bool = False, bucket_size: int | None = None, mode: ArrayLike | None = None,
+                out_sharding: Any = None) -> Array:
     """Sums of the rows of an array that have the same segment number.
 
     Args:
@@ -53,19 +54,22 @@ def segment_sum(data: Any, segment_ids: ArrayLike, num_segments: int | None = No
 
 
 def segment_prod(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None, indices_are_sorted: bool = False,
-                 unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None) -> Any:
+                 unique_indices: bool = False, bucket_size: int | None = None, mode: ArrayLike | None = None,
+                 out_sharding: Any = None) -> Array:
     """Products of the rows of an array that have the same segment number; see `segment_sum`."""
     return _segment_reduce("prod", data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)
 
 
 def segment_max(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None, indices_are_sorted: bool = False,
-                unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None) -> Any:
+                unique_indices: bool = False, bucket_size: int | None = None, mode: ArrayLike | None = None,
+                out_sharding: Any = None) -> Array:
     """Maxima of the rows of an array that have the same segment number; see `segment_sum`."""
     return _segment_reduce("max", data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)
 
 
 def segment_min(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None, indices_are_sorted: bool = False,
-                unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None) -> Any:
+                unique_indices: bool = False, bucket_size: int | None = None, mode: ArrayLike | None = None,
+                out_sharding: Any = None) -> Array:
     """Minima of the rows of an array that have the same segment number; see `segment_sum`."""
     return _segment_reduce("min", data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)
 

@@ -20,15 +20,15 @@ class custom_partitioning:  # noqa: N801  (JAX's name)
       >>> f.def_partition(partition=..., infer_sharding_from_operands=...)
     """
 
-    def __init__(self, fun: Callable, static_argnums: Sequence[int] = ()) -> None:
+    def __init__(self, fun: Callable[..., Any], static_argnums: Sequence[int] = ()) -> None:
         if not callable(fun):
             raise TypeError(f"custom_partitioning: fun must be a function, got {fun!r} of type {type(fun).__name__}")
         functools.update_wrapper(self, fun)
         self.fun, self.static_argnums = fun, static_argnums
         self.rules: dict[str, Any] = {}
 
-    def def_partition(self, partition: Callable, infer_sharding_from_operands: Callable | None = None,
-                      propagate_user_sharding: Callable | None = None, decode_shardings: bool = True, sharding_rule: Any = None,
+    def def_partition(self, partition: Callable[..., Any], infer_sharding_from_operands: Callable[..., Any] | None = None,
+                      propagate_user_sharding: Callable[..., Any] | None = None, decode_shardings: bool = True, sharding_rule: Any = None,
                       **factor_sizes: Any) -> None:
         """Declares the rules, which are not used: calls are refused."""
         self.rules = {"partition": partition, "infer_sharding_from_operands": infer_sharding_from_operands,

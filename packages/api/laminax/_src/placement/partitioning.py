@@ -37,8 +37,8 @@ class Partitioning:
     out_shardings: tuple[runtime.Sharding | None, ...]
     meshes: tuple[runtime.Sharding, ...] = ()
     is_pinned: bool = True
-    in_layouts: tuple = ()
-    out_layouts: tuple = ()
+    in_layouts: tuple[Any, ...] = ()
+    out_layouts: tuple[Any, ...] = ()
 
 
 def committed_sharding(x: Any) -> runtime.Sharding | None:
@@ -121,7 +121,7 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
 _QUESTION = ("shardings inside",)
 
 
-def _shardings_inside(closed: ClosedJaxpr) -> list:
+def _shardings_inside(closed: ClosedJaxpr) -> list[Any]:
     """The shardings that a program names, with their equations; found once per program."""
     found = closed.derived.get(_QUESTION)
     return closed.remember(_QUESTION, [(_sharding_on(where), eqn) for where, eqn in shardings_in(closed)]) if found is None else found
@@ -158,7 +158,7 @@ def _typed_shardings(title: str, avals: Sequence[ShapedArray], known: Sequence[r
 
 
 def _check_agreement(title: str, avals: Sequence[ShapedArray], committed: Sequence[Any], given: Sequence[Any],
-                     name: Callable | type) -> None:
+                     name: Callable[..., Any] | type[Any]) -> None:
     """Raises ValueError if an argument is committed to another sharding than the one that the caller of jit asked for."""
     for i, (found, wanted) in enumerate(zip(committed, given)):
         if found is None or wanted is None or not runtime.have_same_devices(found, wanted):
@@ -170,7 +170,7 @@ def _check_agreement(title: str, avals: Sequence[ShapedArray], committed: Sequen
                 "Move it with device_put, or leave its entry of in_shardings out (None).")
 
 
-def _check_fit(title: str, what: str, avals: Sequence[ShapedArray], given: Sequence[Any], name: Callable | type) -> None:
+def _check_fit(title: str, what: str, avals: Sequence[ShapedArray], given: Sequence[Any], name: Callable[..., Any] | type[Any]) -> None:
     for i, (aval, sharding) in enumerate(zip(avals, given)):
         if sharding is not None and (reason := runtime.misfit(sharding, aval.shape, f"{what} with pytree key path {name(i)}")):
             raise ValueError(f"{title}: {name(i)}, {aval.str_short()}, {reason}")
@@ -251,7 +251,7 @@ def layout_modes(layouts: Sequence[Any]) -> list[str | None] | None:
     return [None if layout is None else runtime.layout_text(layout) for layout in layouts]
 
 
-def writable_shardings(shardings: Sequence[runtime.Sharding | None], avals: Sequence[ShapedArray]) -> list:
+def writable_shardings(shardings: Sequence[runtime.Sharding | None], avals: Sequence[ShapedArray]) -> list[Any]:
     """The shardings in the form that lowering takes: each with a mesh and a spec, or None for one device or no sharding.
 
     Raises:

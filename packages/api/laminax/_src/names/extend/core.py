@@ -28,7 +28,7 @@ __all__ = ["ClosedJaxpr", "DropVar", "Effect", "InconclusiveDimensionOperation",
 
 Effects = AbstractSet[Effect]
 
-array_types: set[type] = {ArrayImpl, PRNGKeyArray, np.ndarray, *(dtype.type for dtype in supported_dtypes)}
+array_types: set[type[Any]] = {ArrayImpl, PRNGKeyArray, np.ndarray, *(dtype.type for dtype in supported_dtypes)}
 """The types of arrays, besides tracers and Python's numbers."""
 
 

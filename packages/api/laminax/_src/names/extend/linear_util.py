@@ -57,8 +57,8 @@ class WrappedFun:
       debug_info: anything that describes the function.
     """
 
-    f: Callable
-    transforms: tuple[tuple[Callable, tuple[Hashable, ...]], ...] = ()
+    f: Callable[..., Any]
+    transforms: tuple[tuple[Callable[..., Any], tuple[Hashable, ...]], ...] = ()
     stores: tuple[Store | None, ...] = ()
     params: tuple[tuple[str, Any], ...] = ()
     debug_info: Any = None
@@ -73,7 +73,7 @@ class WrappedFun:
     def __name__(self) -> str:
         return getattr(self.f, "__name__", "<unnamed function>")
 
-    def wrap(self, transform: Callable, static_args: tuple[Hashable, ...], store: Store | None = None) -> WrappedFun:
+    def wrap(self, transform: Callable[..., Any], static_args: tuple[Hashable, ...], store: Store | None = None) -> WrappedFun:
         """The function with one more transformation around it."""
         return WrappedFun(self.f, ((transform, static_args), *self.transforms), (store, *self.stores), self.params, self.debug_info)
 
@@ -85,7 +85,7 @@ class WrappedFun:
         return fun(*args, **kwargs)
 
 
-def wrap_init(f: Callable, params: dict[str, Any] | None = None, *, debug_info: Any = None) -> WrappedFun:
+def wrap_init(f: Callable[..., Any], params: dict[str, Any] | None = None, *, debug_info: Any = None) -> WrappedFun:
     """A function without transformations.
 
     Args:
@@ -98,12 +98,12 @@ def wrap_init(f: Callable, params: dict[str, Any] | None = None, *, debug_info: 
     return WrappedFun(f, params=tuple(sorted((params or {}).items())), debug_info=debug_info)
 
 
-def transformation2(gen: Callable, fun: WrappedFun, *gen_static_args: Hashable) -> WrappedFun:
+def transformation2(gen: Callable[..., Any], fun: WrappedFun, *gen_static_args: Hashable) -> WrappedFun:
     """The function with `gen(fun, *gen_static_args, *args)` around it."""
     return fun.wrap(gen, gen_static_args)
 
 
-def transformation_with_aux2(gen: Callable, fun: WrappedFun, *gen_static_args: Hashable, use_eq_store: bool = False,
+def transformation_with_aux2(gen: Callable[..., Any], fun: WrappedFun, *gen_static_args: Hashable, use_eq_store: bool = False,
                              unk_names: bool = False) -> tuple[WrappedFun, Callable[[], Any]]:
     """The function with `gen(fun, store, *gen_static_args, *args)` around it, and the function that reads the store.
 
@@ -130,7 +130,7 @@ class _EqualStore(Store):
             self._values.append(val)
 
 
-def transformation(gen: Callable, fun: WrappedFun | None = None, *gen_static_args: Hashable) -> Any:
+def transformation(gen: Callable[..., Any], fun: WrappedFun | None = None, *gen_static_args: Hashable) -> Any:
     """As `transformation2`, of a generator: it yields `(args, kwargs)`, is sent the result, and yields its own result.
 
     Without `fun`, the transformation itself: a function that takes `fun` and the static arguments.
@@ -140,7 +140,7 @@ def transformation(gen: Callable, fun: WrappedFun | None = None, *gen_static_arg
     return transformation2(_RunGenerator(gen), fun, *gen_static_args)
 
 
-def transformation_with_aux(gen: Callable, fun: WrappedFun | None = None, *gen_static_args: Hashable) -> Any:
+def transformation_with_aux(gen: Callable[..., Any], fun: WrappedFun | None = None, *gen_static_args: Hashable) -> Any:
     """As `transformation_with_aux2`, of a generator, whose last value is the pair of result and auxiliary value."""
     if fun is None:
         return functools.partial(transformation_with_aux, gen)
@@ -151,9 +151,9 @@ def transformation_with_aux(gen: Callable, fun: WrappedFun | None = None, *gen_s
 class _RunGenerator:
     """A generator as a transformation; equal for equal generators."""
 
-    gen: Callable
+    gen: Callable[..., Any]
 
-    def __call__(self, fun: Callable, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         running = self.gen(*args, **kwargs)
         inner_args, inner_kwargs = next(running)
         return running.send(fun(*inner_args, **inner_kwargs))
@@ -163,7 +163,7 @@ class _RunGenerator:
 class _RunGeneratorWithAux(_RunGenerator):
     """A generator with an auxiliary value as a transformation."""
 
-    def __call__(self, fun: Callable, store: Store, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, fun: Callable[..., Any], store: Store, *args: Any, **kwargs: Any) -> Any:
         result, aux = super().__call__(fun, *args, **kwargs)
         store.store(aux)
         return result
@@ -186,7 +186,7 @@ def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[
     raise StoreException("both stores occupied")
 
 
-def cache(call: Callable, *, explain: None = None) -> Callable:
+def cache(call: Callable[..., Any], *, explain: None = None) -> Callable[..., Any]:
     """Remembers what `call(fun, *args)` gave for equal functions, transformations and arguments, as long as the function lives.
 
     Args:
@@ -195,7 +195,7 @@ def cache(call: Callable, *, explain: None = None) -> Callable:
     """
     if explain is not None:
         raise NotImplementedError("linear_util.cache: explain is not supported")
-    caches: WeakKeyDictionary[Callable, dict[tuple, tuple[Any, tuple]]] = WeakKeyDictionary()
+    caches: WeakKeyDictionary[Callable[..., Any], dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]] = WeakKeyDictionary()
 
     @functools.wraps(call)
     def cached(fun: WrappedFun, *args: Hashable) -> Any:

@@ -99,7 +99,7 @@ def _plain(zero_or_value: Any) -> Any:
 # --- forward rules ---
 
 
-def _store_jvp(primitive: Primitive, rule: Callable) -> Callable:
+def _store_jvp(primitive: Primitive, rule: Callable[..., Any]) -> Callable[..., Any]:
     def stored(primals: Sequence[Any], tangents: Sequence[ArrayLike], params: dict[str, float]) -> tuple[Any, Any]:
         shown = [_symbolic(t, get_aval(x).to_tangent_aval()) for x, t in zip(primals, tangents)]
         result, tangent = rule(tuple(primals), tuple(shown), **params)
@@ -109,7 +109,7 @@ def _store_jvp(primitive: Primitive, rule: Callable) -> Callable:
     return stored
 
 
-def _load_jvp(primitive: Primitive, stored: Callable) -> Callable:
+def _load_jvp(primitive: Primitive, stored: Callable[..., Any]) -> Callable[..., Any]:
     def rule(primals: tuple[float, ...], tangents: tuple[Zero | float, ...], **params: Any) -> tuple[Array, Array]:
         result, tangent = stored(list(primals), [_plain(t) for t in tangents], params)
         if primitive.multiple_results:
@@ -122,7 +122,7 @@ primitive_jvps = RuleMapping(registry.jvp_rules, _store_jvp, _load_jvp)
 """`primitive_jvps[p] = rule`, where `rule(primals, tangents, **params)` returns the result and its tangent."""
 
 
-def defjvp(primitive: Primitive, *jvprules: Callable | None) -> None:
+def defjvp(primitive: Primitive, *jvprules: Callable[..., Any] | None) -> None:
     """Defines the JVP as a sum over operands.
 
     Args:
@@ -132,11 +132,11 @@ def defjvp(primitive: Primitive, *jvprules: Callable | None) -> None:
     defjvp2(primitive, *[rule and _without_result(rule) for rule in jvprules])
 
 
-def _without_result(rule: Callable) -> Callable:
+def _without_result(rule: Callable[..., Any]) -> Callable[..., Any]:
     return lambda tangent, _result, *primals, **params: rule(tangent, *primals, **params)
 
 
-def defjvp2(primitive: Primitive, *jvprules: Callable | None) -> None:
+def defjvp2(primitive: Primitive, *jvprules: Callable[..., Any] | None) -> None:
     """Defines the JVP as a sum over operands, each of which may use the result.
 
     Args:
@@ -156,7 +156,7 @@ def defjvp2(primitive: Primitive, *jvprules: Callable | None) -> None:
 # --- linear operations ---
 
 
-def _store_transpose(primitive: Primitive, rule: Callable) -> Callable:
+def _store_transpose(primitive: Primitive, rule: Callable[..., Any]) -> Callable[..., Any]:
     def stored(ct: Any, *operands: Any, **params: Any) -> list[Any]:
         if primitive.multiple_results:
             operand_avals = [x if type(x) is ShapedArray else get_aval(x) for x in operands]
@@ -170,7 +170,7 @@ def _store_transpose(primitive: Primitive, rule: Callable) -> Callable:
     return stored
 
 
-def _load_transpose(primitive: Primitive, stored: Callable) -> Callable:
+def _load_transpose(primitive: Primitive, stored: Callable[..., Any]) -> Callable[..., Any]:
     def rule(ct: Any, *operands: UndefinedPrimal | float, **params: Any) -> list[Array | None]:
         ct = [_plain(c) for c in ct] if primitive.multiple_results else ct
         own = [x.aval if type(x) is UndefinedPrimal else x for x in operands]
@@ -183,7 +183,7 @@ primitive_transposes = RuleMapping(registry.transpose_rules, _store_transpose, _
 """`primitive_transposes[p] = rule`, where `rule(ct, *operands, **params)` returns a cotangent or None for each operand."""
 
 
-def get_primitive_transpose(p: Primitive) -> Callable:
+def get_primitive_transpose(p: Primitive) -> Callable[..., Any]:
     """The transpose rule of a primitive, in JAX's form.
 
     Raises:
@@ -197,7 +197,7 @@ def get_primitive_transpose(p: Primitive) -> Callable:
             from None
 
 
-def deflinear(primitive: Primitive, transpose_rule: Callable) -> None:
+def deflinear(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None:
     """Declares an operation linear in all its operands jointly.
 
     Args:
@@ -207,7 +207,7 @@ def deflinear(primitive: Primitive, transpose_rule: Callable) -> None:
     deflinear2(primitive, lambda ct, *_operands, **params: transpose_rule(ct, **params))
 
 
-def deflinear2(primitive: Primitive, transpose_rule: Callable) -> None:
+def deflinear2(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None:
     """Declares an operation linear in all its operands jointly.
 
     Args:
@@ -223,7 +223,7 @@ def deflinear2(primitive: Primitive, transpose_rule: Callable) -> None:
     primitive_transposes[primitive] = transpose_rule
 
 
-def defbilinear(primitive: Primitive, lhs_rule: Callable, rhs_rule: Callable) -> None:
+def defbilinear(primitive: Primitive, lhs_rule: Callable[..., Any], rhs_rule: Callable[..., Any]) -> None:
     """Declares an operation of two operands linear in each of them.
 
     Args:

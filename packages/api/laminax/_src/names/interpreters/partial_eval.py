@@ -38,7 +38,7 @@ def dce_jaxpr_consts(jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bo
     return thin.replace(constvars=thin.invars[:kept], invars=thin.invars[kept:]), used[:count], used[count:]
 
 
-def trace_to_jaxpr_dynamic(fun: Callable, in_avals: Sequence[ShapedArray], *, keep_inputs: Sequence[bool] | None = None,
+def trace_to_jaxpr_dynamic(fun: Callable[..., Any], in_avals: Sequence[ShapedArray], *, keep_inputs: Sequence[bool] | None = None,
                            lower: bool = False, auto_dce: bool = False) -> tuple[Jaxpr, list[ShapedArray], list[Any]]:
     """Traces a flat function to a program.
 
@@ -115,7 +115,7 @@ class _PartialTrace(StagingTrace):
             return getattr(self.parent, method)(call)
 
 
-def trace_to_jaxpr_nounits(fun: Callable, pvals: Sequence[PartialVal], instantiate: bool = False) \
+def trace_to_jaxpr_nounits(fun: Callable[..., Any], pvals: Sequence[PartialVal], instantiate: bool = False) \
         -> tuple[Jaxpr, list[PartialVal], list[Any]]:
     """Runs a flat function on partly known arguments: computes what needs known ones only, and traces the rest to a program.
 

@@ -17,19 +17,20 @@ class RuleMapping(MutableMapping):
       load: the way back, from a primitive and laminax's rule.
     """
 
-    def __init__(self, table: RuleTable, store: Callable[[Primitive, Callable], Any], load: Callable[[Primitive, Any], Callable]) -> None:
+    def __init__(self, table: RuleTable, store: Callable[[Primitive, Callable[..., Any]], Any], load: Callable[[Primitive, Any],
+                 Callable[..., Any]]) -> None:
         self._table = table
         self._store = store
         self._load = load
 
-    def __getitem__(self, primitive: Primitive) -> Callable:
+    def __getitem__(self, primitive: Primitive) -> Callable[..., Any]:
         rule = self._table.find(primitive)
         if rule is None:
             raise KeyError(primitive)
         form = getattr(rule, "jax_form", None)
         return form[1] if form is not None and form[0] is self else self._load(primitive, rule)
 
-    def __setitem__(self, primitive: Primitive, rule: Callable | None) -> None:
+    def __setitem__(self, primitive: Primitive, rule: Callable[..., Any] | None) -> None:
         if not isinstance(primitive, Primitive):
             raise TypeError(f"a {self._table.kind} rule is for a Primitive, got {primitive!r}")
         if rule is None:

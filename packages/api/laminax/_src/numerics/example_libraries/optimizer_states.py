@@ -72,7 +72,7 @@ def optimizer(
       ...     return lambda x0: x0, lambda i, g, x: x - step_size * jnp.sign(g), lambda x: x
     """
     @functools.wraps(opt_maker)
-    def make(*args: Callable | float, **kwargs: Any) -> Optimizer:
+    def make(*args: Callable[..., Any] | float, **kwargs: Any) -> Optimizer:
         init, update, get_params = opt_maker(*args, **kwargs)
         name = getattr(opt_maker, "__name__", "optimizer")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
 
 
-def identity(x: Any) -> Any:
+def identity(x: ArrayLike) -> Array:
     """The argument, as an array."""
     return jnp.asarray(x)
 
@@ -52,7 +52,7 @@ relu6.__wrapped__.defjvps(lambda tangent, _result, x: jnp.where((x > 0) & (x < 6
 
 
 @fused
-def sigmoid(x: Any) -> Array:
+def sigmoid(x: ArrayLike) -> Array:
     """Logistic function, 1 / (1 + exp(-x))."""
     return logistic(jnp.asarray(x) if not hasattr(x, "dtype") else x) if _is_inexact(x) else logistic(jnp.asarray(x, float))
 
@@ -67,7 +67,7 @@ def _is_inexact(x: Any) -> bool:
 
 
 @fused
-def softplus(x: Any) -> Array:
+def softplus(x: ArrayLike) -> Array:
     """Smooth rectifier, log(1 + exp(x))."""
     return jnp.logaddexp(x, 0)
 
@@ -143,7 +143,7 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
 
 
 @fused
-def leaky_relu(x: Any, negative_slope: ArrayLike = 1e-2) -> Array:
+def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
     """x for x >= 0, negative_slope * x elsewhere."""
     x = _operand("leaky_relu", x)
     return jnp.where(x >= 0, x, negative_slope * x)
@@ -157,7 +157,7 @@ def hard_tanh(x: ArrayLike) -> Array:
 
 
 @fused
-def celu(x: Any, alpha: Any = 1.0) -> Any:
+def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """Continuously differentiable ELU: max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1).
 
     Source: Barron, "Continuously Differentiable Exponential Linear Units", 2017.
@@ -191,7 +191,7 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
 
 
 @fused(static_argnames=("axis",))
-def glu(x: Any, axis: int = -1) -> Any:
+def glu(x: ArrayLike, axis: int = -1) -> Array:
     """Gated linear unit: the first half of `axis` times the sigmoid of the second half.
 
     Raises:
@@ -206,13 +206,13 @@ def glu(x: Any, axis: int = -1) -> Any:
 
 
 @fused
-def squareplus(x: Any, b: Any = 4) -> Any:
+def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     """(x + sqrt(x**2 + b)) / 2; b=4 makes the curvature at 0 that of softplus. Source: Barron, "Squareplus", 2021."""
     return 0.5 * (x + jnp.sqrt(jnp.square(x) + b))
 
 
 @fused
-def hard_sigmoid(x: Any) -> Array:
+def hard_sigmoid(x: ArrayLike) -> Array:
     """relu6(x + 3) / 6."""
     return relu6(_operand("hard_sigmoid", x) + 3.0) / 6.0
 
@@ -227,6 +227,6 @@ def hard_silu(x: ArrayLike) -> Array:
 hard_swish = hard_silu
 
 
-def tanh(x: Any) -> Any:
+def tanh(x: ArrayLike) -> Array:
     """Hyperbolic tangent."""
     return jnp.tanh(x)

@@ -13,12 +13,14 @@ from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.logarithmic_sums import logsumexp
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
-def dot_product_attention(query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, *, scale: float | None = None,
-                          is_causal: bool = False, query_seq_lengths: Any = None, key_value_seq_lengths: Array | None = None,
-                          local_window_size: Any = None, implementation: str | None = None, return_residual: bool = False) -> Any:
+def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike, bias: ArrayLike | None = None,
+                          mask: ArrayLike | None = None, *, scale: float | None = None,
+                          is_causal: bool = False, query_seq_lengths: ArrayLike | None = None, key_value_seq_lengths: Array | None = None,
+                          local_window_size: ArrayLike | None = None, implementation: str | None = None,
+                          return_residual: bool = False) -> Any:
     """softmax(query @ key^T * scale + bias) @ value, per head.
 
     Args:

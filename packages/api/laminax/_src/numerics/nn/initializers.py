@@ -17,19 +17,19 @@ from laminax._src.numerics.random import keys as random_keys
 from laminax._src.numerics.random import samplers
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 Initializer = Callable[..., Any]
 
 
 @takes_out_sharding
-def zeros(key: ArrayLike, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+def zeros(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None, out_sharding: Any = None) -> Array:
     """Zeros; the key is not used."""
     return jnp.zeros(shape, _dtype(dtype))
 
 
 @takes_out_sharding
-def ones(key: ArrayLike, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Array:
+def ones(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None, out_sharding: Any = None) -> Array:
     """Ones; the key is not used."""
     return jnp.ones(shape, _dtype(dtype))
 
@@ -38,7 +38,7 @@ def _dtype(dtype: Any) -> Any:
     return jnp.result_type(float) if dtype is None else dtype
 
 
-def constant(value: ArrayLike, dtype: Any = None) -> Initializer:
+def constant(value: ArrayLike, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer that fills with `value`, a scalar or an array that broadcasts to the shape."""
     @takes_out_sharding
     def init(key: ArrayLike, shape: tuple[int, ...], dtype: Any = dtype, out_sharding: Any = None) -> Array:
@@ -46,7 +46,7 @@ def constant(value: ArrayLike, dtype: Any = None) -> Initializer:
     return init
 
 
-def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
+def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer drawing uniformly from [0, scale)."""
     @takes_out_sharding
     def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Any:
@@ -54,7 +54,7 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     return init
 
 
-def normal(stddev: ArrayLike = 1e-2, dtype: Any = None) -> Initializer:
+def normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer drawing from the normal distribution with mean 0 and standard deviation `stddev`."""
     @takes_out_sharding
     def init(key: ArrayLike, shape: tuple[int, ...], dtype: Any = dtype, out_sharding: Any = None) -> Array:
@@ -62,7 +62,8 @@ def normal(stddev: ArrayLike = 1e-2, dtype: Any = None) -> Initializer:
     return init
 
 
-def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: ArrayLike = 2.0) -> Initializer:
+def truncated_normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike | None = None, lower: ArrayLike = -2.0,
+                     upper: ArrayLike = 2.0) -> Initializer:
     """An initializer drawing stddev times the normal distribution truncated to [lower, upper]."""
     @takes_out_sharding
     def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Any:
@@ -71,7 +72,8 @@ def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, u
 
 
 def variance_scaling(scale: float, mode: str, distribution: str, in_axis: int | Sequence[int] = -2,
-                     out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (), dtype: Any = None) -> Initializer:
+                     out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (),
+                     dtype: DTypeLike | None = None) -> Initializer:
     """An initializer with variance scale / n.
 
     Args:
@@ -145,7 +147,7 @@ def _fans(shape: tuple[int, ...], in_axis: Any, out_axis: Any, batch_axis: Any) 
 
 def _scaled(name: str, scale: float, mode: str, distribution: str, source: str) -> Callable:
     def make(in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (),
-             dtype: Any = None) -> Initializer:
+             dtype: DTypeLike | None = None) -> Initializer:
         return variance_scaling(scale, mode, distribution, in_axis=in_axis, out_axis=out_axis, batch_axis=batch_axis,
                                 dtype=dtype)
     make.__name__ = make.__qualname__ = name
@@ -161,7 +163,7 @@ he_uniform = kaiming_uniform = _scaled("he_uniform", 2.0, "fan_in", "uniform", "
 he_normal = kaiming_normal = _scaled("he_normal", 2.0, "fan_in", "truncated_normal", "He (Kaiming) normal")
 
 
-def orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+def orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer of uniformly distributed orthogonal matrices times `scale`.
 
     Args:
@@ -185,7 +187,7 @@ def orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: Any = None) -> 
     return init
 
 
-def delta_orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+def delta_orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer of convolution kernels that are orthogonal at the centre and zero elsewhere.
 
     Source: Xiao et al., "Dynamical Isometry and a Mean Field Theory of CNNs", ICML 2018. Shapes have 3 to 5 axes, input

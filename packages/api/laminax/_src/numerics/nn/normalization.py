@@ -21,17 +21,17 @@ from laminax._src.numerics.numpy.logarithmic_sums import logsumexp
 
 if TYPE_CHECKING:
     from laminax_ir.symbolic.symbolic_dims import SymbolicDim
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
-def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
+def logmeanexp(x: ArrayLike, axis: Any = None, where: ArrayLike | None = None, keepdims: bool = False) -> Array:
     """log(mean(exp(x))): logsumexp minus the logarithm of the number of elements. Arguments as there."""
     total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
     count = jnp.sum(jnp.ones_like(x, dtype=total.dtype), axis=axis, where=where, keepdims=keepdims)
     return total - jnp.log(count)
 
 
-def softmax(x: Any, axis: int | tuple[int, ...] | None = -1, where: Array | None = None) -> Any:
+def softmax(x: ArrayLike, axis: int | tuple[int, ...] | None = -1, where: Array | None = None) -> Array:
     """exp(x) / sum(exp(x)) along an axis, without overflow.
 
     Args:
@@ -82,7 +82,7 @@ def _softmax_jvp(axis: int, primals: tuple[Array | None, ...], tangents: tuple[A
     return y, y * (x_dot - (y * x_dot).sum(axis, where=where, keepdims=True))
 
 
-def log_softmax(x: Any, axis: int | tuple[int, ...] | None = -1, where: Array | None = None) -> Any:
+def log_softmax(x: ArrayLike, axis: int | tuple[int, ...] | None = -1, where: Array | None = None) -> Array:
     """Logarithm of softmax, computed as x - logsumexp(x). Elements left out by `where` get -inf."""
     axis = tuple(axis) if isinstance(axis, list) else axis
     return _log_softmax(x, where, axis=axis)
@@ -124,7 +124,7 @@ def standardize(x: ArrayLike, axis: int | tuple[int, ...] | None = -1, mean: Arr
     return jnp.subtract(x, mean) * rsqrt(jnp.asarray(variance + epsilon))
 
 
-def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1, out_sharding: Any = None) -> Any:
+def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, axis: int = -1, out_sharding: Any = None) -> Array:
     """One-hot codes of integers.
 
     Args:

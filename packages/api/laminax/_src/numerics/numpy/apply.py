@@ -40,7 +40,7 @@ def apply_along_axis(func1d: Callable, axis: int, arr: ArrayLike, *args: Any, **
     return mapped(arr)
 
 
-def apply_over_axes(func: Callable, a: Any, axes: Sequence[int]) -> Any:
+def apply_over_axes(func: Callable, a: ArrayLike, axes: Sequence[int]) -> Array:
     """Applies a function of an array and an axis once for each axis, its result to the next.
 
     Args:

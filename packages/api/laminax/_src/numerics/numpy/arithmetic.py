@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def _binary(name: str, function: Callable, text: str, raises: str = "") -> Callable:
-    def fun(x: ArrayLike, y: Any, /) -> Array:
+    def fun(x: ArrayLike, y: ArrayLike, /) -> Array:
         x, y = ensure_arrays(name, x, y)
         return function(x, y)
 
@@ -79,7 +79,7 @@ mod = alias(remainder, "mod")
 
 
 @fused
-def divmod(x: Any, y: Any, /) -> Any:
+def divmod(x: ArrayLike, y: ArrayLike, /) -> tuple[Array, Array]:
     """The pair (floor_divide(x, y), remainder(x, y))."""
     return operators.divmod_(*promote_numeric("divmod", x, y))
 
@@ -97,7 +97,7 @@ def fmod(x: ArrayLike, y: ArrayLike, /) -> Array:
 _NOT_CONCRETE = (Tracer, int, float, complex)
 
 
-def power(x: Any, y: Any, /) -> Any:
+def power(x: ArrayLike, y: ArrayLike, /) -> Array:
     """x ** y, elementwise.
 
     Args:
@@ -131,13 +131,13 @@ pow = alias(power, "pow")
 
 
 @fused
-def float_power(x: Any, y: Any, /) -> Any:
+def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
     """x ** y computed in floats, elementwise."""
     return op.pow(*promote_inexact("float_power", x, y))
 
 
 @builtin_ufunc(reduce=methods.extreme("max"), at=methods.update("max"))
-def maximum(x: ArrayLike, y: Any, /) -> Any:
+def maximum(x: ArrayLike, y: ArrayLike, /) -> Array:
     """The greater of x and y, elementwise; NaN if either is NaN; complex numbers in lexicographic order."""
     return op.max(*promote_arrays("maximum", x, y))
 

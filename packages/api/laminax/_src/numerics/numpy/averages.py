@@ -31,10 +31,11 @@ from laminax._src.numerics.numpy.reductions import _sum
 if TYPE_CHECKING:
     import numpy as np
 
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
-def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None) -> Any:
+def mean(a: ArrayLike, axis: Any = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False, *,
+         where: ArrayLike | None = None) -> Array:
     refuse_out("mean", out)
     return _mean(a, axis=static_axis("mean", axis), dtype=user_dtype("mean", dtype), keepdims=keepdims, where=where)
 
@@ -66,7 +67,7 @@ def _mean(a: ArrayLike, axis: Any, dtype: Any, keepdims: bool, where: ArrayLike 
 
 
 def average(a: ArrayLike, axis: int | tuple[int, ...] | None = None, weights: ArrayLike | None = None, returned: bool = False,
-            keepdims: bool = False) -> Any:
+            keepdims: bool = False) -> Array | tuple[Array, Array]:
     """Weighted mean over axes.
 
     Args:
@@ -109,8 +110,8 @@ def _average(a: ArrayLike, axis: int, weights: ArrayLike, returned: bool, keepdi
     return (result, total) if returned else result
 
 
-def var(a: ArrayLike, axis: Any = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
-        where: Any = None, mean: Any = None, correction: Any = None) -> Any:
+def var(a: ArrayLike, axis: Any = None, dtype: DTypeLike | None = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
+        where: ArrayLike | None = None, mean: ArrayLike | None = None, correction: Any = None) -> Array:
     refuse_out("var", out)
     return _var(a, axis=static_axis("var", axis), dtype=user_dtype("var", dtype), ddof=_divisor("var", ddof, correction),
                 keepdims=keepdims, where=where, mean=mean)
@@ -174,8 +175,8 @@ def _var(a: ArrayLike, axis: Any, dtype: np.dtype | None, ddof: ArrayLike, keepd
     return value if real == result else op.convert_element_type(value, result)
 
 
-def std(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
-        where: ArrayLike | None = None, mean: Any = None, correction: Any = None) -> Any:
+def std(a: ArrayLike, axis: Any = None, dtype: DTypeLike | None = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
+        where: ArrayLike | None = None, mean: ArrayLike | None = None, correction: Any = None) -> Array:
     refuse_out("std", out)
     return _std(a, axis=static_axis("std", axis), dtype=user_dtype("std", dtype), ddof=_divisor("std", ddof, correction),
                 keepdims=keepdims, where=where, mean=mean)

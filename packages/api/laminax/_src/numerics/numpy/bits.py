@@ -59,7 +59,7 @@ def _packbits(a: ArrayLike, axis: Any, shifts: tuple[int, ...]) -> Array:
     return reduce_or(op.shift_left(a, np.broadcast_to(places, a.shape)), (axis + 1,))
 
 
-def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
+def unpackbits(a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Array:
     """Unpacks bytes into bits, one into eight along an axis.
 
     Args:

@@ -20,11 +20,11 @@ from laminax._src.numerics.floor import fused, split_result
 from laminax._src.numerics.numpy.arguments import as_array, convert, dtype_of, ensure_array, is_host_value, promote_dtypes, user_dtype
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
-def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str | None = "K", ndmin: int = 0, device: Any = None,
-          out_sharding: Any = None) -> Any:
+def array(object: Any, dtype: DTypeLike | None = None, *, copy: bool = True, order: str | None = "K", ndmin: int = 0, device: Any = None,
+          out_sharding: Any = None) -> Array:
     """Makes an array from a value, or from nested sequences of values.
 
     Args:
@@ -193,8 +193,8 @@ def placed(x: Any, device: Any) -> Any:
     return device_put(x, device)
 
 
-def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None,
-            out_sharding: Any = None) -> Any:
+def asarray(a: Any, dtype: DTypeLike | None = None, order: str | None = None, *, copy: bool | None = None, device: Any = None,
+            out_sharding: Any = None) -> Array:
     """Converts a value to an array, without a copy where it is one already.
 
     Args:
@@ -216,7 +216,7 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool |
     return array(a, dtype, copy=bool(copy), order=order, device=device, out_sharding=out_sharding)
 
 
-def copy(a: Any, order: str | None = None) -> Any:
+def copy(a: ArrayLike, order: str | None = None) -> Array:
     """A copy of an array.
 
     Args:
@@ -226,7 +226,7 @@ def copy(a: Any, order: str | None = None) -> Any:
     return array(ensure_array("copy", a), copy=True, order=order)
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Any = None) -> Array:
     """Converts the elements to another dtype.
 
     Args:
@@ -249,12 +249,12 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     return placed(op.copy(result) if copy and result is x else result, device)
 
 
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
     """An array from an object's bytes; parameters as for `numpy.frombuffer`."""
     return asarray(np.frombuffer(buffer=buffer, dtype=dtype, count=count, offset=offset))
 
 
-def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
     """An array from numbers written in a string, separated by `sep`; parameters as for `numpy.fromstring`."""
     return asarray(np.fromstring(string=string, dtype=dtype, count=count, sep=sep))
 

@@ -20,11 +20,12 @@ from laminax._src.numerics.numpy.joining import concatenate
 from laminax._src.numerics.numpy.matrix_products import _dot
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
-def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: Any = None,
-        aweights: ArrayLike | None = None, dtype: Any = None) -> Array:
+def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
+        fweights: ArrayLike | None = None,
+        aweights: ArrayLike | None = None, dtype: DTypeLike | None = None) -> Array:
     """The covariance matrix of variables.
 
     Args:
@@ -98,7 +99,7 @@ def _cov(m: ArrayLike, y: Any, fweights: Any, aweights: ArrayLike | None, rowvar
     return shape_ops.squeeze(result, tuple(i for i, n in enumerate(result.shape) if n == 1))
 
 
-def corrcoef(x: ArrayLike, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Array:
+def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike | None = None) -> Array:
     """The matrix of correlation coefficients of variables; parameters as for `cov`."""
     if dtype is not None and not dtypes.issubdtype(dtype, dtypes.inexact):
         raise ValueError(f"corrcoef: dtype must be a subclass of float or complex; got {dtype!r}")

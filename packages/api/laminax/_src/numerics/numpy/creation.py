@@ -19,10 +19,10 @@ from laminax._src.numerics.numpy.arguments import as_array, convert, ensure_arra
 from laminax._src.numerics.numpy.conversion import placed, with_dtype
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def full(shape: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """An array filled with a value.
 
     Args:
@@ -45,19 +45,19 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, 
     return placed(with_dtype(result, dtype), device)
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def zeros(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """An array of zeros, by default of the default float; parameters as for `full`."""
     _check_is_one_shape("zeros", shape, dtype)
     return full(shape, 0, float if dtype is None else dtype, device=device, out_sharding=out_sharding)
 
 
-def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def ones(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """An array of ones, by default of the default float; parameters as for `full`."""
     _check_is_one_shape("ones", shape, dtype)
     return full(shape, 1, float if dtype is None else dtype, device=device, out_sharding=out_sharding)
 
 
-def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """The same as `zeros`: there are no arrays without values here."""
     _check_is_one_shape("empty", shape, dtype)
     return zeros(shape, dtype, device=device, out_sharding=out_sharding)
@@ -70,7 +70,8 @@ def _check_is_one_shape(name: str, shape: Any, dtype: Any) -> None:
                         f"when you meant `jax.numpy.{name}(({shape}, {dtype}))`, with one tuple for the shape?")
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None,
+              out_sharding: Any = None) -> Array:
     """An array filled with a value, of the shape and dtype of another.
 
     Args:
@@ -95,26 +96,26 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
     return full(shape, fill_value, dtypes.dtype(a) if dtype is None else dtype, device=device)
 
 
-def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """Zeros of the shape and dtype of another array; parameters as for `full_like`."""
     if out_sharding is not None:
         return split_result("zeros_like", out_sharding, lambda: zeros_like(a, dtype, shape, device=device))
     return full_like(a, 0, dtype, shape, device=device)
 
 
-def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def ones_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """Ones of the shape and dtype of another array; parameters as for `full_like`."""
     if out_sharding is not None:
         return split_result("ones_like", out_sharding, lambda: ones_like(a, dtype, shape, device=device))
     return full_like(a, 1, dtype, shape, device=device)
 
 
-def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Array:
+def empty_like(prototype: ArrayLike, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None) -> Array:
     """The same as `zeros_like`: there are no arrays without values here."""
     return full_like(prototype, 0, dtype, shape, device=device)
 
 
-def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
+def eye(N: int, M: int | None = None, k: Any = 0, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
     """A matrix with ones on one diagonal and zeros elsewhere.
 
     Args:
@@ -148,6 +149,6 @@ def _eye(rows: Any, columns: Any, k: ArrayLike, dtype: np.dtype) -> Any:
     return convert(op.eq(row, shape_ops.broadcasted_iota(np.int32, shape, 1)), dtype)
 
 
-def identity(n: int, dtype: Any = None) -> Any:
+def identity(n: int, dtype: DTypeLike | None = None) -> Array:
     """The identity matrix of shape [n, n]."""
     return eye(n, dtype=dtype)

@@ -19,10 +19,10 @@ from laminax._src.numerics.numpy.nan_reductions import without_nan
 from laminax._src.numerics.numpy.reducing import BOOL, static_axis, sum_dtype
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
-def cumsum(a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
     """Sums of the elements up to each one along an axis.
 
     Args:
@@ -39,21 +39,21 @@ def cumsum(a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None =
                                  promote_integers=False, fill=None)
 
 
-def cumprod(a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
+def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
     """Products of the elements up to each one along an axis; parameters as for `cumsum`."""
     refuse_out("cumprod", out)
     return _cumulative_reduction(a, name="cumprod", axis=static_axis("cumprod", axis), dtype=user_dtype("cumprod", dtype),
                                  promote_integers=False, fill=None)
 
 
-def nancumsum(a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
+def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
     """Sums of the elements up to each one along an axis, NaN counted as 0; parameters as for `cumsum`."""
     refuse_out("nancumsum", out)
     return _cumulative_reduction(a, name="cumsum", axis=static_axis("nancumsum", axis), dtype=user_dtype("nancumsum", dtype),
                                  promote_integers=False, fill=0)
 
 
-def nancumprod(a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
+def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
     """Products of the elements up to each one along an axis, NaN counted as 1; parameters as for `cumsum`."""
     refuse_out("nancumprod", out)
     return _cumulative_reduction(a, name="cumprod", axis=static_axis("nancumprod", axis),
@@ -80,7 +80,7 @@ def _cumulative_reduction(a: ArrayLike, name: str, axis: int | None, dtype: np.d
     return strong(getattr(cumulative, name)(a, axis))
 
 
-def cumulative_sum(x: ArrayLike, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
+def cumulative_sum(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False) -> Array:
     """Sums of the elements up to each one along an axis, as the array API standard has it.
 
     Args:
@@ -95,7 +95,7 @@ def cumulative_sum(x: ArrayLike, /, *, axis: int | None = None, dtype: Any = Non
     return _standard_cumulative("cumulative_sum", "cumsum", x, axis, dtype, 0 if include_initial else None)
 
 
-def cumulative_prod(x: ArrayLike, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
+def cumulative_prod(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False) -> Array:
     """Products of the elements up to each one along an axis; parameters as for `cumulative_sum`; the first may be a 1.
 
     Integers keep their dtype by default.

@@ -44,10 +44,10 @@ from laminax._src.numerics.numpy.sorting import nonzero
 from laminax._src.numerics.numpy.updates import update
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
+def trace(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None, out: None = None) -> Array:
     """Sum of a diagonal.
 
     Args:
@@ -111,7 +111,7 @@ def _small_band(shape: tuple[int, int], k: int, is_line: bool) -> np.ndarray:
     return mask
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Array:
+def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Ones at and below a diagonal, zeros above.
 
     Args:
@@ -128,12 +128,12 @@ def _tri(k: ArrayLike, shape: Any, dtype: np.dtype) -> Array:
     return convert(_band(shape, k, op.ge), dtype)
 
 
-def tril(m: Any, k: int = 0) -> Any:
+def tril(m: ArrayLike, k: int = 0) -> Array:
     """The matrices in the last two axes with zeros above diagonal k."""
     return _tril(m, k=k if isinstance(k, int) else operator.index(k))
 
 
-def triu(m: Any, k: int = 0) -> Any:
+def triu(m: ArrayLike, k: int = 0) -> Array:
     """The matrices in the last two axes with zeros below diagonal k."""
     return _triu(m, k=k if isinstance(k, int) else operator.index(k))
 
@@ -160,7 +160,7 @@ def _triangle(name: str, m: Any, k: int, compare: Callable, keep: bool) -> Array
     return op.select(mask, m, zeros) if keep else op.select(mask, zeros, m)
 
 
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """The diagonals of matrices, along a new last axis.
 
     Args:
@@ -185,7 +185,7 @@ def _diagonal(a: ArrayLike, offset: int, axis1: int, axis2: int) -> Array:
     return a[..., places - min(offset, 0), places + max(offset, 0)]
 
 
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: ArrayLike, k: int = 0) -> Array:
     """A matrix with a diagonal, or the diagonal of a matrix.
 
     Args:
@@ -218,7 +218,7 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
     return strong(diag(ravel(v), k))
 
 
-def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
     """An array with a value, or values, on its diagonal.
 
     Args:
@@ -253,7 +253,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple:
     return (shape_ops.iota(dtypes.scalar_dtype(int), n),) * ndim
 
 
-def diag_indices_from(arr: Any) -> tuple:
+def diag_indices_from(arr: ArrayLike) -> tuple:
     """The indices of the main diagonal of an array with equal sizes."""
     shape = shape_of(ensure_array("diag_indices_from", arr))
     if len(shape) < 2 or len(set(shape)) > 1:
@@ -279,12 +279,12 @@ def _triangle_indices(name: str, function: Any, n: Any, k: Any, m: Any) -> tuple
     return tuple(as_array(x.astype(dtypes.scalar_dtype(int))) for x in function(n, k, m))
 
 
-def tril_indices_from(arr: Any, k: int = 0) -> tuple:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple:
     """The indices of the lower triangle of a matrix."""
     return tril_indices(*_matrix_args("tril_indices_from", arr, k))
 
 
-def triu_indices_from(arr: Any, k: int = 0) -> tuple:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple:
     """The indices of the upper triangle of a matrix."""
     return triu_indices(*_matrix_args("triu_indices_from", arr, k))
 
@@ -301,7 +301,7 @@ def mask_indices(n: int, mask_func: Any, k: int = 0, *, size: int | None = None)
     return nonzero(mask_func(ones((n, n)), k), size=size)
 
 
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
     """Matrix of the powers of a vector: column i is x**(N - 1 - i), or x**i if increasing."""
     return _vander(x, N=None if N is None else operator.index(N), increasing=bool(increasing))
 

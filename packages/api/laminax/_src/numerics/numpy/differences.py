@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 _INT32 = np.dtype(np.int32)
 
 
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
+def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike | None = None, right: ArrayLike | None = None,
+           period: ArrayLike | None = None) -> Array:
     """Linear interpolation of a function given at points.
 
     Args:
@@ -122,7 +123,7 @@ def _interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any, right: Any, p
     return weak_like(result, *operands)
 
 
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
+def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None, append: ArrayLike | None = None) -> Array:
     """Differences of neighbours along an axis, n times over.
 
     Args:
@@ -162,7 +163,7 @@ def _diff(a: ArrayLike, prepend: Any, append: Any, n: int, axis: int) -> Array:
     return x
 
 
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Array:
     """Differences of neighbours in the flat array, with values put before and after them."""
     ary = ravel(ensure_array("ediff1d", ary))
     parts = [diff(ary)]
@@ -174,7 +175,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 
 @fused(static_argnames=("axis", "edge_order"))
-def gradient(f: ArrayLike, *varargs: Any, axis: int | Sequence[int] | None = None, edge_order: int | None = None) -> Any:
+def gradient(f: ArrayLike, *varargs: Any, axis: int | Sequence[int] | None = None, edge_order: int | None = None) -> Array | list[Array]:
     """Differences in the middle of neighbours, one-sided at the ends: the slope of sampled values.
 
     Args:
@@ -277,7 +278,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
 
 
 @fused(static_argnames=("axis",))
-def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Array:
+def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, period: ArrayLike = 2 * math.pi) -> Array:
     """Adds multiples of a period so that neighbours along an axis are never further apart than half of it.
 
     Args:

@@ -34,13 +34,13 @@ from laminax._src.numerics.numpy.arguments import (
 )
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 Path = tuple[tuple[int, ...], ...]
 
 
 def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "auto", precision: str | None = None,
-           preferred_element_type: Any = None, _dot_general: Any = dot_general, out_sharding: Any = None) -> Any:
+           preferred_element_type: DTypeLike | None = None, _dot_general: Any = dot_general, out_sharding: Any = None) -> Array:
     """Sums products of arrays over named axes.
 
     Args:

@@ -47,7 +47,7 @@ def _unary(name: str, primitive: Primitive, text: str, detail: str = "") -> Call
     compiled = compiled_function(lambda x: [promoted(x)], name)
     current, bottom, threads = state, eval_trace, tracing_threads
 
-    def fun(x: Any, /) -> Any:
+    def fun(x: ArrayLike, /) -> Array:
         return compiled(x) if type(x) is ArrayImpl and (not threads or current.trace is bottom) else promoted(x)
 
     return named(fun, name, f"""{text}, elementwise.
@@ -138,7 +138,7 @@ deg2rad = alias(radians, "deg2rad")
 
 
 @fused
-def sinc(x: Any, /) -> Any:
+def sinc(x: ArrayLike, /) -> Array:
     """sin(pi x) / (pi x), elementwise: 1 at 0, exactly 0 at other integers and at infinity.
 
     The derivatives at 0 are right too: there they come from the Taylor series, 1 - (pi x)**2/6 + (pi x)**4/120.
@@ -176,13 +176,13 @@ def _complex_sine(x: Any, angle: Any) -> Any:
 # --- complex numbers ---
 
 
-def real(val: Any, /) -> Any:
+def real(val: ArrayLike, /) -> Array:
     """The real part, elementwise; a real array is its own."""
     val = ensure_array("real", val)
     return op.real(val) if is_kind(val, dtypes.complexfloating) else as_array(val)
 
 
-def imag(val: Any, /) -> Any:
+def imag(val: ArrayLike, /) -> Array:
     """The imaginary part, elementwise; 0 for a real array."""
     val = ensure_array("imag", val)
     if is_kind(val, dtypes.complexfloating):
@@ -190,7 +190,7 @@ def imag(val: Any, /) -> Any:
     return shape_ops.full_like(val, 0)
 
 
-def conjugate(x: Any, /) -> Any:
+def conjugate(x: ArrayLike, /) -> Array:
     """The complex conjugate, elementwise; a real array is its own."""
     x = ensure_array("conjugate", x)
     return op.conj(x) if is_kind(x, dtypes.complexfloating) else as_array(x)

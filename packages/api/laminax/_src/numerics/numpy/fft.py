@@ -37,7 +37,7 @@ from laminax._src.numerics.numpy.conversion import placed
 from laminax._src.numerics.numpy.repeating import roll
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 _NORMS = ("backward", "ortho", "forward")
 _INVERSE = (FftType.IFFT, FftType.IRFFT)
@@ -84,22 +84,22 @@ def _documented(text: str, many: str | None, kind: FftType, result: str) -> Call
 
 
 @_documented("Transform of one axis, to frequencies: sum_k a[k] exp(-2πi jk/n)", None, FftType.FFT, "A complex array.")
-def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     return _one_axis("fft", FftType.FFT, a, n, axis, norm)
 
 
 @_documented("Inverse transform of one axis: sum_k a[k] exp(2πi jk/n) / n", None, FftType.IFFT, "A complex array.")
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     return _one_axis("ifft", FftType.IFFT, a, n, axis, norm)
 
 
 @_documented("Transform of one axis of a real array", None, FftType.RFFT, f"A complex array{_HALF_SIZE}.")
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     return _one_axis("rfft", FftType.RFFT, a, n, axis, norm)
 
 
 @_documented("Inverse of `rfft`", None, FftType.IRFFT, "A real array.")
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     return _one_axis("irfft", FftType.IRFFT, a, n, axis, norm)
 
 
@@ -110,7 +110,7 @@ def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
 
 
 @_documented("Inverse of `hfft`", None, FftType.RFFT, f"A complex array{_HALF_SIZE}.")
-def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     return _one_axis("ihfft", FftType.RFFT, a, n, axis, _opposite("ihfft", norm))
 
 
@@ -158,22 +158,22 @@ def _two_axes(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: Any) ->
 
 
 @_documented("Transform of several axes", _ALL, FftType.FFT, "A complex array.")
-def fftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def fftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
     return _transform("fftn", FftType.FFT, a, s, axes, norm)
 
 
 @_documented("Inverse transform of several axes", _ALL, FftType.IFFT, "A complex array.")
-def ifftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def ifftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
     return _transform("ifftn", FftType.IFFT, a, s, axes, norm)
 
 
 @_documented("Transform of several axes of a real array", _ALL, FftType.RFFT, f"A complex array{_HALF_SIZE}.")
-def rfftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def rfftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
     return _transform("rfftn", FftType.RFFT, a, s, axes, norm)
 
 
 @_documented("Inverse of `rfftn`", _ALL, FftType.IRFFT, "A real array.")
-def irfftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def irfftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
     return _transform("irfftn", FftType.IRFFT, a, s, axes, norm)
 
 
@@ -295,7 +295,7 @@ def _scaled(x: Any, factor: float) -> Any:
 # --- frequencies ---
 
 
-def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
     """The frequencies of the elements that `fft` returns: 0, 1, ..., -2, -1 over n * d.
 
     Args:
@@ -315,7 +315,7 @@ def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> A
     return _frequencies("fftfreq", np.fft.ifftshift(np.arange(-(n // 2), n - n // 2)), n, d, dtype, device)
 
 
-def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
     """The frequencies of the elements that `rfft` returns: 0, 1, ..., n // 2 over n * d; parameters as for `fftfreq`."""
     n = _size_argument("rfftfreq", n)
     return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype, device)

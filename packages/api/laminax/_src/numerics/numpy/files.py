@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from laminax_ir.types import dtypes
 
 from laminax._src.numerics.numpy.conversion import asarray
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 get_printoptions, set_printoptions, printoptions, iterable = (
     np.get_printoptions, np.set_printoptions, np.printoptions, np.iterable)
@@ -29,7 +32,7 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Any:
     return asarray(loaded)
 
 
-def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
+def save(file: Any, arr: ArrayLike, allow_pickle: bool = True) -> None:
     """Writes an array to a file in NumPy's format; parameters as for `numpy.save`."""
     np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
 

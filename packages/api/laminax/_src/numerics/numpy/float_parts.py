@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @fused
-def copysign(x1: Any, x2: Any, /) -> Any:
+def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """|x1| with the sign of x2, elementwise; signed zeros count."""
     size, sign = promote_inexact("copysign", x1, x2)
     if is_kind(size, dtypes.complexfloating):
@@ -37,7 +37,7 @@ def copysign(x1: Any, x2: Any, /) -> Any:
     return result if get_aval(sign).weak_type else strong(result)
 
 
-def nextafter(x: Any, y: Any, /) -> Any:
+def nextafter(x: ArrayLike, y: ArrayLike, /) -> Array:
     """The next representable number after x in the direction of y, elementwise."""
     return op.nextafter(*promote_inexact("nextafter", x, y))
 

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 _INT32 = np.dtype(np.int32)
 
 
-def bincount(x: ArrayLike, weights: Any = None, minlength: int = 0, *, length: int | None = None, out_sharding: Any = None) -> Array:
+def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0, *, length: int | None = None,
+             out_sharding: Any = None) -> Array:
     """How often each non-negative integer occurs; negative ones count as 0.
 
     Args:
@@ -87,7 +88,7 @@ def _bincount(x: ArrayLike, weights: ArrayLike, length: int) -> Array:
                                     dims, mode="drop")
 
 
-def histogram_bin_edges(a: ArrayLike, bins: ArrayLike = 10, range: Sequence | None = None, weights: Any = None) -> Array:
+def histogram_bin_edges(a: ArrayLike, bins: ArrayLike = 10, range: Sequence | None = None, weights: ArrayLike | None = None) -> Array:
     """The edges of the bins of a histogram.
 
     Args:
@@ -134,7 +135,7 @@ def _limits(range: Any) -> tuple[Any, Any]:
     return low, high
 
 
-def histogram(a: ArrayLike, bins: ArrayLike = 10, range: Sequence | None = None, weights: Any = None,
+def histogram(a: ArrayLike, bins: ArrayLike = 10, range: Sequence | None = None, weights: ArrayLike | None = None,
               density: bool | None = None) -> tuple[Array, Array]:
     """How many elements fall into each bin; the last bin includes its right edge.
 
@@ -183,7 +184,8 @@ def _bin_numbers(values: ArrayLike, edges: ArrayLike) -> Array:
     return op.select(op.lt(place, np.int32(0)), shape_ops.full(place.shape, bins, _INT32), place)
 
 
-def histogram2d(x: Any, y: Any, bins: Any = 10, range: Sequence | None = None, weights: Any = None, density: bool | None = None) -> Any:
+def histogram2d(x: ArrayLike, y: ArrayLike, bins: Any = 10, range: Sequence | None = None, weights: ArrayLike | None = None,
+                density: bool | None = None) -> tuple[Array, Array, Array]:
     """How many points fall into each bin of a plane.
 
     Args:
@@ -205,7 +207,8 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Sequence | None = None, w
     return counts, edges_of[0], edges_of[1]
 
 
-def histogramdd(sample: Any, bins: Any = 10, range: Sequence | None = None, weights: Any = None, density: bool | None = None) -> Any:
+def histogramdd(sample: ArrayLike, bins: Any = 10, range: Sequence | None = None, weights: ArrayLike | None = None,
+                density: bool | None = None) -> tuple[Array, list[Array]]:
     """How many points fall into each bin of a space.
 
     Args:

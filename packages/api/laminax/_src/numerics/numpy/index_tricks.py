@@ -44,7 +44,7 @@ from laminax._src.numerics.numpy.sorting import nonzero
 from laminax._src.numerics.numpy.taking import take
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
 class _Grid:
@@ -159,7 +159,7 @@ def ix_(*args: ArrayLike) -> tuple:
                  for axis, x in enumerate(vectors))
 
 
-def unravel_index(indices: Any, shape: Any) -> tuple:
+def unravel_index(indices: ArrayLike, shape: Any) -> tuple:
     """The index along each axis of places in the flat array; places out of bounds give the nearest one.
 
     Args:
@@ -196,7 +196,8 @@ def _unravel(indices: ArrayLike, sizes: Sequence[ArrayLike]) -> list[Array]:
     return [_where(below, scalar_like(0, dtype_of(digit)), digit) for digit in digits]
 
 
-def ravel_multi_index(multi_index: Sequence, dims: Sequence[int], mode: str = "raise", order: str = "C", *, dtype: Any = None) -> Any:
+def ravel_multi_index(multi_index: Sequence, dims: Sequence[int], mode: str = "raise", order: str = "C", *,
+                      dtype: DTypeLike | None = None) -> Array:
     """Places in the flat array from the index along each axis.
 
     Args:
@@ -245,7 +246,7 @@ def ravel_multi_index(multi_index: Sequence, dims: Sequence[int], mode: str = "r
 # --- deleting and inserting ---
 
 
-def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
+def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Array:
     """A copy without some slices along an axis.
 
     Args:
@@ -291,7 +292,7 @@ def _delete_unique(arr: Any, obj: Any, axis: Any) -> Any:
     return take(arr, op.add(places, before), axis, mode="clip")
 
 
-def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Any:
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Array:
     """A copy with values put in along an axis.
 
     Args:

@@ -28,7 +28,7 @@ from laminax._src.numerics.numpy.arguments import (
 from laminax._src.numerics.numpy.reshaping import atleast_1d, atleast_2d, atleast_3d, ravel, transpose
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 # --- joining ---
 
@@ -48,7 +48,7 @@ def _sequence(name: str, arrays: Any) -> list:
     return found
 
 
-def concatenate(arrays: Array | Sequence[ArrayLike], axis: int | None = 0, dtype: Any = None) -> Any:
+def concatenate(arrays: Array | Sequence[ArrayLike], axis: int | None = 0, dtype: DTypeLike | None = None) -> Array:
     """Joins arrays along an axis.
 
     Args:
@@ -75,12 +75,12 @@ def _concatenate(arrays: Sequence[ArrayLike], axis: int | None, dtype: Any) -> A
     return arrays[0] if len(arrays) == 1 else shape_ops.concatenate(arrays, axis)
 
 
-def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Array:
     """Joins arrays along an axis; see `concatenate`."""
     return concatenate(arrays, axis)
 
 
-def stack(arrays: Array | Sequence[ArrayLike], axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+def stack(arrays: Array | Sequence[ArrayLike], axis: int = 0, out: None = None, dtype: DTypeLike | None = None) -> Array:
     """Joins arrays of one shape along a new axis.
 
     Args:
@@ -108,19 +108,19 @@ def _stack(arrays: Sequence[Any], axis: int, dtype: Any) -> Array:
     return parts[0] if len(parts) == 1 else shape_ops.concatenate(parts, axis)
 
 
-def vstack(tup: Array | Sequence[ArrayLike], dtype: Any = None) -> Any:
+def vstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Joins arrays along the first axis; those of one axis become rows."""
     arrays = [atleast_2d(x) for x in _sequence("vstack", tup)]
     return concatenate(arrays, 0, dtype)
 
 
-def hstack(tup: Array | Sequence[ArrayLike], dtype: Any = None) -> Array:
+def hstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Joins arrays along the second axis, or along the first if they have one."""
     arrays = [atleast_1d(x) for x in _sequence("hstack", tup)]
     return concatenate(arrays, 0 if len(arrays[0].shape) == 1 else 1, dtype)
 
 
-def dstack(tup: Array | Sequence[ArrayLike], dtype: Any = None) -> Array:
+def dstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Joins arrays along the third axis, after `atleast_3d`."""
     return concatenate([atleast_3d(x) for x in _sequence("dstack", tup)], 2, dtype)
 
@@ -173,7 +173,7 @@ def _block(x: Any, rank: int, depth: int) -> Array:
 
 
 @fused(static_argnames=("axis",))
-def append(arr: Any, values: ArrayLike, axis: int | None = None) -> Array:
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """Joins two arrays along an axis; None joins them as flat arrays."""
     return concatenate([ensure_array("append", arr), ensure_array("append", values)], axis)
 
@@ -203,17 +203,17 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
     return _split("array_split", ary, indices_or_sections, axis)
 
 
-def vsplit(ary: Any, indices_or_sections: Any) -> list:
+def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list:
     """Cuts an array along its first axis; see `split`."""
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
-def hsplit(ary: Any, indices_or_sections: Any) -> list:
+def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list:
     """Cuts an array along its second axis, or its only one; see `split`."""
     return _split("hsplit", ary, indices_or_sections, 0 if len(shape_of(ensure_array("hsplit", ary))) == 1 else 1)
 
 
-def dsplit(ary: Any, indices_or_sections: Any) -> list:
+def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list:
     """Cuts an array along its third axis; see `split`."""
     return _split("dsplit", ary, indices_or_sections, 2)
 
@@ -241,7 +241,7 @@ def _split(name: str, ary: ArrayLike, indices_or_sections: Any, axis: int) -> li
     return list(shape_ops.split(ary, tuple(sizes), axis))
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple:
     """The pieces of an array along an axis, without it.
 
     Raises:

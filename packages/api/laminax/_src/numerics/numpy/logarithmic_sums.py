@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
 
 
-def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None) -> Any:
+def logsumexp(a: ArrayLike, axis: Any = None, b: ArrayLike | None = None, keepdims: bool = False, return_sign: bool = False,
+              where: ArrayLike | None = None) -> Any:
     """log(sum(b * exp(a))), without overflow.
 
     Args:
@@ -85,7 +86,7 @@ def _reduce(a: ArrayLike, *, axis: int | None, dtype: Any, keepdims: bool, initi
 
 
 @builtin_ufunc(-math.inf, is_composite=True, reduce=_reduce)
-def logaddexp(x1: Any, x2: Any, /) -> Any:
+def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """log(exp(x1) + exp(x2)), elementwise, without overflow; the derivative at (-inf, -inf) is NaN, as JAX has it."""
     x1, x2 = promote_inexact("logaddexp", x1, x2)
     return CustomJVPCall(_logaddexp, _logaddexp_jvp, (x1, x2), "logaddexp").bind()[0]
@@ -147,7 +148,7 @@ def _reduce2(a: Any, *, axis: Any, dtype: Any, keepdims: bool, initial: Any, whe
 
 
 @builtin_ufunc(-math.inf, is_composite=True, reduce=_reduce2)
-def logaddexp2(x1: Any, x2: Any, /) -> Any:
+def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """log2(2**x1 + 2**x2), elementwise, without overflow; the derivative at (-inf, -inf) is NaN, as JAX has it."""
     x1, x2 = promote_inexact("logaddexp2", x1, x2)
     if is_kind(x1, dtypes.complexfloating):

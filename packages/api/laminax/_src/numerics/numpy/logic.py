@@ -151,7 +151,7 @@ bitwise_left_shift = alias(left_shift, "bitwise_left_shift")
 bitwise_right_shift = alias(right_shift, "bitwise_right_shift")
 
 
-def bitwise_not(x: Any, /) -> Any:
+def bitwise_not(x: ArrayLike, /) -> Array:
     """The complement of the bits of integers or bools, elementwise."""
     return op.bitwise_not(ensure_array("bitwise_not", x))
 
@@ -161,7 +161,7 @@ invert = alias(bitwise_not, "invert")
 
 
 @fused
-def bitwise_count(x: Any, /) -> Any:
+def bitwise_count(x: ArrayLike, /) -> Array:
     """The number of set bits of |x|, elementwise, as uint8."""
     (x,) = promote_numeric("bitwise_count", x)
     return convert(op.population_count(operators.absolute(x)), np.dtype(np.uint8))
@@ -171,7 +171,7 @@ def bitwise_count(x: Any, /) -> Any:
 
 
 @fused
-def isnan(x: Any, /) -> Any:
+def isnan(x: ArrayLike, /) -> Array:
     """Whether x is NaN, elementwise."""
     x = ensure_array("isnan", x)
     if not is_kind(x, dtypes.inexact):
@@ -180,7 +180,7 @@ def isnan(x: Any, /) -> Any:
 
 
 @fused
-def isfinite(x: Any, /) -> Any:
+def isfinite(x: ArrayLike, /) -> Array:
     """Whether x is neither infinite nor NaN, elementwise."""
     x = ensure_array("isfinite", x)
     if is_kind(x, dtypes.complexfloating):
@@ -189,7 +189,7 @@ def isfinite(x: Any, /) -> Any:
 
 
 @fused
-def isinf(x: Any, /) -> Any:
+def isinf(x: ArrayLike, /) -> Array:
     """Whether x is infinite, elementwise."""
     x = ensure_array("isinf", x)
     if is_kind(x, dtypes.complexfloating):
@@ -228,7 +228,7 @@ def _is_infinity(name: str, infinity: float, x: Any, out: Any) -> Array:
 
 
 @fused
-def signbit(x: Any, /) -> Any:
+def signbit(x: ArrayLike, /) -> Array:
     """Whether the sign bit of x is set, elementwise; so it is for -0.0."""
     x = ensure_array("signbit", x)
     dtype = dtype_of(x)
@@ -242,7 +242,7 @@ def signbit(x: Any, /) -> Any:
     return op.lt(op.bitcast_convert_type(x, integer), scalar_like(0, integer))
 
 
-def isreal(x: Any) -> Array:
+def isreal(x: ArrayLike) -> Array:
     """Whether the imaginary part is 0, elementwise."""
     x = ensure_array("isreal", x)
     if not is_kind(x, dtypes.complexfloating):
@@ -250,7 +250,7 @@ def isreal(x: Any) -> Array:
     return operators.equal(op.imag(x), 0)
 
 
-def iscomplex(x: Any) -> Any:
+def iscomplex(x: ArrayLike) -> Array:
     """Whether the imaginary part is not 0, elementwise."""
     x = ensure_array("iscomplex", x)
     if not is_kind(x, dtypes.complexfloating):
@@ -352,7 +352,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     return _whole_equality("array_equal", a1, a2, equal_nan, lambda s, t: s == t)
 
 
-def array_equiv(a1: Any, a2: Any) -> Any:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Whether two arrays broadcast to one shape and are equal there.
 
     Returns:

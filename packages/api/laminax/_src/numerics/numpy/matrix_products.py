@@ -35,14 +35,15 @@ from laminax._src.numerics.numpy.reshaping import broadcast_arrays, moveaxis
 
 if TYPE_CHECKING:
     from laminax_ir.ops.contraction import Precision
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
 def _precision(precision: Any) -> Any:
     return tuple(precision) if isinstance(precision, list) else precision
 
 
-def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
+def dot(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: DTypeLike | None = None,
+        out_sharding: Any = None) -> Array:
     """Product of two arrays: the last axis of a is summed against the last but one of b.
 
     Args:
@@ -83,7 +84,8 @@ def _converted(x: Any, dtype: Any) -> Any:
     return x if dtype is None else convert(x, dtype)
 
 
-def matmul(a: Any, b: Any, *, precision: str | None = None, preferred_element_type: Any = None, out_sharding: Any = None) -> Array:
+def matmul(a: ArrayLike, b: ArrayLike, *, precision: str | None = None, preferred_element_type: DTypeLike | None = None,
+           out_sharding: Any = None) -> Array:
     """Matrix product of the last two axes, leading axes broadcast.
 
     Args:
@@ -111,7 +113,7 @@ def _matmul(a: ArrayLike, b: ArrayLike, precision: str | None, preferred: Any) -
 
 
 @fused
-def matvec(x1: Any, x2: Any, /) -> Array:
+def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Products of matrices [..., m, n] and vectors [..., n], leading axes broadcast; the result is [..., m]."""
     x1, x2 = ensure_arrays("matvec", x1, x2)
     if len(shape_of(x1)) < 2 or not shape_of(x2):
@@ -121,7 +123,7 @@ def matvec(x1: Any, x2: Any, /) -> Array:
 
 
 @fused
-def vecmat(x1: Any, x2: Any, /) -> Any:
+def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Products of conjugated vectors [..., n] and matrices [..., n, m], leading axes broadcast; the result is [..., m]."""
     x1, x2 = ensure_arrays("vecmat", x1, x2)
     if len(shape_of(x2)) < 2 or not shape_of(x1):
@@ -134,7 +136,7 @@ def _conjugated(x: Any) -> Any:
     return op.conj(x) if is_kind(x, dtypes.complexfloating) else x
 
 
-def vdot(a: Any, b: Any, *, precision: str | None = None, preferred_element_type: Any = None) -> Any:
+def vdot(a: ArrayLike, b: ArrayLike, *, precision: str | None = None, preferred_element_type: DTypeLike | None = None) -> Array:
     """Inner product of the flat arrays, the first conjugated.
 
     Args:
@@ -154,7 +156,8 @@ def _vdot(a: ArrayLike, b: ArrayLike, precision: str | None, preferred: Any) -> 
     return _dot(*flat, precision, preferred)
 
 
-def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Any = None,
+           preferred_element_type: DTypeLike | None = None) -> Array:
     """Inner products along an axis, the first argument conjugated, the other axes broadcast.
 
     Args:
@@ -175,7 +178,7 @@ def _vecdot(x1: ArrayLike, x2: ArrayLike, axis: int, precision: Any, preferred: 
     return shape_ops.squeeze(product, (-2, -1))
 
 
-def inner(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def inner(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: DTypeLike | None = None) -> Array:
     """Sum of products over the last axes of both arrays; a scalar multiplies elementwise. Parameters as for `dot`."""
     return _inner(a, b, precision=_precision(precision), preferred=user_dtype("inner", preferred_element_type))
 
@@ -189,7 +192,7 @@ def _inner(a: ArrayLike, b: ArrayLike, precision: Any, preferred: Any) -> Array:
 
 
 @fused
-def outer(a: Any, b: Any, out: None = None) -> Array:
+def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """Products of all elements of the flat a with all of the flat b: [m, n]."""
     refuse_out("outer", out)
     a, b = promote_dtypes("outer", a, b)
@@ -197,8 +200,9 @@ def outer(a: Any, b: Any, out: None = None) -> Array:
     return operators.multiply(shape_ops.reshape(a, (m, 1)), shape_ops.reshape(b, (1, n)))
 
 
-def tensordot(a: Any, b: Any, axes: int | list | tuple = 2, *, precision: Precision | str | None = None, preferred_element_type: Any = None,
-              out_sharding: Any = None) -> Any:
+def tensordot(a: ArrayLike, b: ArrayLike, axes: int | list | tuple = 2, *, precision: Precision | str | None = None,
+              preferred_element_type: DTypeLike | None = None,
+              out_sharding: Any = None) -> Array:
     """Sum of products over given axes.
 
     Args:
@@ -258,7 +262,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
     return shape_ops.reshape(operators.multiply(a, b), tuple(m * n for m, n in zip(a_shape, b_shape)))
 
 
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
+def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
     """Cross product of vectors of 2 or 3 components.
 
     Args:

@@ -20,7 +20,7 @@ from laminax._src.numerics.numpy.reductions import _all, _argmax, _argmin, _max,
 if TYPE_CHECKING:
     import numpy as np
 
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
 def without_nan(name: str, a: Any, value: Any) -> tuple[Any, Any]:
@@ -35,8 +35,8 @@ def without_nan(name: str, a: Any, value: Any) -> tuple[Any, Any]:
 _NAN_DOC = DOC.replace("{text}.", "{text}, NaN left out.")
 
 
-def nansum(a: ArrayLike, axis: int | tuple[int, ...] | None = None, dtype: Any = None, out: None = None,
-           keepdims: bool = False, initial: Any = None, where: Any = None) -> Array:
+def nansum(a: ArrayLike, axis: int | tuple[int, ...] | None = None, dtype: DTypeLike | None = None, out: None = None,
+           keepdims: bool = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Array:
     refuse_out("nansum", out)
     return _nansum(a, axis=static_axis("nansum", axis), dtype=user_dtype("nansum", dtype), keepdims=keepdims, initial=initial,
                    where=where)
@@ -47,8 +47,8 @@ def _nansum(a: ArrayLike, axis: int | None, dtype: np.dtype | None, keepdims: bo
     return _sum(without_nan("nansum", a, 0)[0], axis, dtype, keepdims, initial, where, True, "nansum")
 
 
-def nanprod(a: ArrayLike, axis: int | tuple[int, ...] | None = None, dtype: Any = None, out: None = None,
-            keepdims: bool = False, initial: Any = None, where: Any = None) -> Array:
+def nanprod(a: ArrayLike, axis: int | tuple[int, ...] | None = None, dtype: DTypeLike | None = None, out: None = None,
+            keepdims: bool = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Array:
     refuse_out("nanprod", out)
     return _nanprod(a, axis=static_axis("nanprod", axis), dtype=user_dtype("nanprod", dtype), keepdims=keepdims,
                     initial=initial, where=where)
@@ -70,8 +70,9 @@ def _nanmax(a: ArrayLike, axis: int | None, keepdims: bool, initial: ArrayLike |
     return _nan_extreme("nanmax", a, axis, keepdims, initial, where, _max, "max")
 
 
-def nanmin(a: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, keepdims: bool = False, initial: Any = None,
-           where: Any = None) -> Array:
+def nanmin(a: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, keepdims: bool = False,
+           initial: ArrayLike | None = None,
+           where: ArrayLike | None = None) -> Array:
     refuse_out("nanmin", out)
     return _nanmin(a, axis=static_axis("nanmin", axis), keepdims=keepdims, initial=initial, where=where)
 
@@ -121,7 +122,8 @@ def _nan_position(name: str, a: ArrayLike, axis: int, keepdims: bool, function: 
     return _where(_all(mask, axis, keepdims, None), neutral_scalar(-1, dtype_of(result)), result)
 
 
-def nanmean(a: ArrayLike, axis: int | tuple[int, ...] | None = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+def nanmean(a: ArrayLike, axis: int | tuple[int, ...] | None = None, dtype: DTypeLike | None = None, out: None = None,
+            keepdims: bool = False,
             where: ArrayLike | None = None) -> Array:
     refuse_out("nanmean", out)
     return _nanmean(a, axis=static_axis("nanmean", axis), dtype=user_dtype("nanmean", dtype), keepdims=keepdims, where=where)
@@ -140,8 +142,8 @@ def _nanmean(a: ArrayLike, axis: int | None, dtype: Any, keepdims: bool, where: 
     return op.div(_nansum(a, axis, dtype, keepdims, None, where), count)
 
 
-def nanvar(a: ArrayLike, axis: int | tuple[int, ...] | None = None, dtype: Any = None, out: None = None, ddof: int = 0,
-           keepdims: bool = False, where: ArrayLike | None = None, mean: Any = None) -> Any:
+def nanvar(a: ArrayLike, axis: int | tuple[int, ...] | None = None, dtype: DTypeLike | None = None, out: None = None, ddof: int = 0,
+           keepdims: bool = False, where: ArrayLike | None = None, mean: ArrayLike | None = None) -> Array:
     refuse_out("nanvar", out)
     return _nanvar(a, axis=static_axis("nanvar", axis), dtype=user_dtype("nanvar", dtype), ddof=ddof, keepdims=keepdims,
                    where=where, mean=mean)
@@ -159,8 +161,8 @@ def _nanvar(a: ArrayLike, axis: int | None, dtype: Any, ddof: ArrayLike, keepdim
     return _var(a, axis, dtype, ddof, keepdims, present, mean, name)
 
 
-def nanstd(a: ArrayLike, axis: int | tuple[int, ...] | None = None, dtype: Any = None, out: None = None, ddof: int = 0,
-           keepdims: bool = False, where: Any = None, mean: Any = None) -> Any:
+def nanstd(a: ArrayLike, axis: int | tuple[int, ...] | None = None, dtype: DTypeLike | None = None, out: None = None, ddof: int = 0,
+           keepdims: bool = False, where: ArrayLike | None = None, mean: ArrayLike | None = None) -> Array:
     refuse_out("nanstd", out)
     return _nanstd(a, axis=static_axis("nanstd", axis), dtype=user_dtype("nanstd", dtype), ddof=ddof, keepdims=keepdims,
                    where=where, mean=mean)

@@ -58,7 +58,7 @@ def refuse_inplace(name: str, inplace: bool) -> None:
                          "inplace=False and use the returned array.")
 
 
-def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
+def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str | None = None, *, inplace: bool = True) -> Array:
     """An array with values written at places of the flat array.
 
     Args:
@@ -83,7 +83,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
     return shape_ops.reshape(flat, a.shape)
 
 
-def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
+def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
     """An array with values written where a mask holds, in order, repeated if there are fewer.
 
     Args:

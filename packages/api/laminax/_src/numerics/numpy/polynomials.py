@@ -117,7 +117,7 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
     return convolve(a1, a2, "full")
 
 
-def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> Any:
+def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> tuple[Array, Array]:
     """Quotient and remainder of two polynomials.
 
     Args:
@@ -207,7 +207,7 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
     return result
 
 
-def roots(p: Any, *, strip_zeros: bool = True) -> Any:
+def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     """The roots of a polynomial: the eigenvalues of its companion matrix.
 
     Args:
@@ -260,8 +260,8 @@ def _companion_eigenvalues(p: ArrayLike) -> Array:
 
 
 @fused(static_argnames=("deg", "rcond", "full", "cov"))
-def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, full: bool = False, w: Any = None,
-            cov: bool | str = False) -> Any:
+def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, full: bool = False, w: ArrayLike | None = None,
+            cov: bool | str = False) -> Array | tuple[Array, ...]:
     """The polynomial of a degree that fits points best, by least squares.
 
     Args:

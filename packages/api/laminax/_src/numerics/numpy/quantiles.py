@@ -47,7 +47,7 @@ def _refuse_in_place(name: str, out: Any, overwrite_input: bool) -> None:
                          "out, and use the returned array.")
 
 
-def quantile(a: Any, q: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
+def quantile(a: ArrayLike, q: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
              method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None) -> Array:
     """The values below which given fractions of the elements lie.
 
@@ -74,14 +74,14 @@ def quantile(a: Any, q: ArrayLike, axis: int | tuple[int, ...] | None = None, ou
     return _quantile_of("quantile", a, q, weights, axis, method, keepdims, False, 1.0)
 
 
-def nanquantile(a: Any, q: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
+def nanquantile(a: ArrayLike, q: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
                 method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None) -> Array:
     """The values below which given fractions of the elements lie, NaN left out; see `quantile`."""
     _refuse_in_place("nanquantile", out, overwrite_input)
     return _quantile_of("nanquantile", a, q, weights, axis, method, keepdims, True, 1.0)
 
 
-def percentile(a: Any, q: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
+def percentile(a: ArrayLike, q: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
                method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None, out_sharding: Any = None) -> Array:
     """The values below which given percentages of the elements lie; q is from 0 to 100; see `quantile`."""
     _refuse_in_place("percentile", out, overwrite_input)
@@ -90,15 +90,15 @@ def percentile(a: Any, q: ArrayLike, axis: int | tuple[int, ...] | None = None, 
     return _quantile_of("percentile", a, q, weights, axis, method, keepdims, False, 100.0)
 
 
-def nanpercentile(a: Any, q: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
-                  method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> Array:
+def nanpercentile(a: ArrayLike, q: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
+                  method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None) -> Array:
     """The values below which given percentages of the elements lie, NaN left out; see `percentile`."""
     _refuse_in_place("nanpercentile", out, overwrite_input)
     return _quantile_of("nanpercentile", a, q, weights, axis, method, keepdims, True, 100.0)
 
 
-def median(a: Any, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
-           keepdims: bool = False) -> Any:
+def median(a: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
+           keepdims: bool = False) -> Array:
     """The middle of the sorted elements, or the mean of the two in the middle; parameters as for `quantile`."""
     _refuse_in_place("median", out, overwrite_input)
     return _median(a, axis=static_axis("median", axis), keepdims=bool(keepdims))
@@ -109,7 +109,7 @@ def _median(a: ArrayLike, axis: Any, keepdims: bool) -> Array:
     return _quantile_of("median", a, 0.5, None, axis, "midpoint", keepdims, False, 1.0)
 
 
-def nanmedian(a: Any, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
+def nanmedian(a: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
               keepdims: bool = False) -> Array:
     """The median, NaN left out; parameters as for `quantile`."""
     _refuse_in_place("nanmedian", out, overwrite_input)

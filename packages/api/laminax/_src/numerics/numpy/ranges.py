@@ -28,10 +28,11 @@ from laminax._src.numerics.numpy.conversion import placed
 from laminax._src.numerics.numpy.reshaping import broadcast_arrays, moveaxis
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: DTypeLike | None = None, *, device: Any = None,
+           out_sharding: Any = None) -> Array:
     """Numbers from start (included) to stop (not included), step apart.
 
     Args:
@@ -122,8 +123,8 @@ def _progression(start: Any, step: Any, size: int, dtype: np.dtype) -> Any:
         return as_array((first + difference * np.arange(size).astype(working)).astype(dtype))
 
 
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
-             axis: int = 0, *, device: Any = None) -> Any:
+def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: DTypeLike | None = None,
+             axis: int = 0, *, device: Any = None) -> Array | tuple[Array, Array]:
     """Evenly spaced numbers.
 
     Args:
@@ -178,7 +179,8 @@ def _linspace(start: ArrayLike, stop: ArrayLike, num: int, endpoint: bool, dtype
     return (result, step) if with_step else result
 
 
-def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0) -> Any:
+def logspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, base: ArrayLike = 10.0,
+             dtype: DTypeLike | None = None, axis: int = 0) -> Array:
     """Numbers evenly spaced on a logarithmic scale, from base**start to base**stop.
 
     Args:
@@ -193,7 +195,8 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
     return result if dtype is None else convert(result, dtype)
 
 
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Array:
+def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = None,
+              axis: int = 0) -> Array:
     """Numbers evenly spaced on a logarithmic scale, from start to stop: a geometric progression.
 
     Args:
@@ -260,7 +263,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return tuple(results)
 
 
-def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Array:
+def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False) -> Array:
     """The index of each element along each axis.
 
     Args:
@@ -282,7 +285,7 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
     return shape_ops.concatenate(parts, 0)
 
 
-def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+def fromfunction(function: Any, shape: Any, *, dtype: DTypeLike = float, **kwargs: Any) -> Array:
     """An array whose elements are a function of their indices.
 
     Args:

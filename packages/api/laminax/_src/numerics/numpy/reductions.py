@@ -33,11 +33,12 @@ from laminax._src.numerics.numpy.reducing import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
-def sum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-        where: Any = None, promote_integers: bool = True) -> Any:
+def sum(a: ArrayLike, axis: Any = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None, promote_integers: bool = True) -> Array:
     refuse_out("sum", out)
     return _sum(a, axis=static_axis("sum", axis), dtype=user_dtype("sum", dtype), keepdims=keepdims, initial=initial,
                 where=where, promote_integers=promote_integers)
@@ -50,8 +51,8 @@ def _sum(a: Any, axis: Any, dtype: np.dtype | None, keepdims: bool, initial: Any
                           promote_integers))
 
 
-def prod(a: Any, axis: int | tuple[int, ...] | None = None, dtype: Any = None, out: None = None,
-         keepdims: bool = False, initial: Any = None, where: Any = None, promote_integers: bool = True) -> Array:
+def prod(a: ArrayLike, axis: int | tuple[int, ...] | None = None, dtype: DTypeLike | None = None, out: None = None,
+         keepdims: bool = False, initial: ArrayLike | None = None, where: ArrayLike | None = None, promote_integers: bool = True) -> Array:
     refuse_out("prod", out)
     return _prod(a, axis=static_axis("prod", axis), dtype=user_dtype("prod", dtype), keepdims=keepdims, initial=initial,
                  where=where, promote_integers=promote_integers)
@@ -68,7 +69,8 @@ sum.__doc__ = DOC.format(text="Sum over axes", dtype=DTYPE_DOC, more=INITIAL_DOC
 prod.__doc__ = DOC.format(text="Product over axes", dtype=DTYPE_DOC, more=INITIAL_DOC + PROMOTE_DOC, raises="")
 
 
-def max(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None, where: Any = None) -> Any:
+def max(a: ArrayLike, axis: Any = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
+        where: ArrayLike | None = None) -> Array:
     refuse_out("max", out)
     return _max(a, axis=static_axis("max", axis), keepdims=keepdims, initial=initial, where=where)
 
@@ -78,8 +80,8 @@ def _max(a: Any, axis: Any, keepdims: bool, initial: float | None, where: Any, n
     return _extreme(name, a, axis, keepdims, initial, where, reduction.reduce_max, op.max)
 
 
-def min(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
-        where: ArrayLike | None = None) -> Any:
+def min(a: ArrayLike, axis: Any = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
+        where: ArrayLike | None = None) -> Array:
     refuse_out("min", out)
     return _min(a, axis=static_axis("min", axis), keepdims=keepdims, initial=initial, where=where)
 
@@ -96,7 +98,8 @@ amax = alias(max, "amax")
 amin = alias(min, "amin")
 
 
-def minmax(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None) -> tuple[Any, Any]:
+def minmax(a: ArrayLike, axis: Any = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
+           where: ArrayLike | None = None) -> tuple[Any, Any]:
     """Minimum and maximum over axes; NaN if one is there.
 
     Args:
@@ -142,7 +145,8 @@ def _extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: float | None
     return with_kept_axes(strong(x), axes, keepdims)
 
 
-def all(a: Any, axis: int | tuple[int, ...] | None = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+def all(a: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, keepdims: bool = False, *,
+        where: ArrayLike | None = None) -> Array:
     refuse_out("all", out)
     return _all(a, axis=static_axis("all", axis), keepdims=keepdims, where=where)
 
@@ -152,7 +156,7 @@ def _all(a: ArrayLike, axis: int | None, keepdims: bool, where: Any) -> Array:
     return _truth_reduction("all", a, axis, keepdims, where, reduction.reduce_and, True)
 
 
-def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None) -> Any:
+def any(a: ArrayLike, axis: Any = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None) -> Array:
     refuse_out("any", out)
     return _any(a, axis=static_axis("any", axis), keepdims=keepdims, where=where)
 
@@ -193,7 +197,7 @@ def _count_nonzero(a: ArrayLike, axis: int | None, keepdims: bool) -> Array:
     return _sum(truth_of(a, "count_nonzero"), axis, dtypes.scalar_dtype(int), keepdims, None, None, True)
 
 
-def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """Index of the greatest element along an axis, the first if there are several; NaN counts as the greatest.
 
     Args:
@@ -217,7 +221,7 @@ def _argmax(a: ArrayLike, axis: int | None, keepdims: bool) -> Array:
     return _position("argmax", a, axis, keepdims, reduction.argmax)
 
 
-def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """Index of the least element along an axis; parameters as for `argmax`; NaN counts as the least."""
     refuse_out("argmin", out)
     return _argmin(a, axis=static_axis("argmin", axis), keepdims=bool(keepdims))

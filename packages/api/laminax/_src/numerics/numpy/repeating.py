@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
 
 
-def tile(A: Any, reps: int | Sequence[int]) -> Any:
+def tile(A: ArrayLike, reps: int | Sequence[int]) -> Array:
     """Repeats an array as a whole, reps[i] times along axis i; missing axes and counts are added in front."""
     A = as_array(ensure_array("tile", A))
     given: Any = reps
@@ -51,7 +51,8 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
     return A if all(n == 1 for n in counts) else shape_ops.tile(A, counts)
 
 
-def repeat(a: Any, repeats: ArrayLike, axis: int | None = None, *, total_repeat_length: int | None = None, out_sharding: Any = None) -> Any:
+def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *, total_repeat_length: int | None = None,
+           out_sharding: Any = None) -> Array:
     """Repeats each element along an axis.
 
     Args:
@@ -112,7 +113,7 @@ def _repeat_to_length(a: Any, repeats: Any, axis: Any, length: Any) -> Any:
     return take(a, op.sub(cumsum(marks, 0), np.int32(1)), axis, mode="clip", indices_are_sorted=True)
 
 
-def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
+def roll(a: ArrayLike, shift: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """Moves the elements along axes; what leaves at one end comes in at the other.
 
     Args:

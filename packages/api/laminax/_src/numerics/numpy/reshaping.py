@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # --- shape ---
 
 
-def shape(a: Any) -> tuple[int, ...]:
+def shape(a: ArrayLike) -> tuple[int, ...]:
     """The sizes of the axes of an array or scalar; of a list too, which is deprecated."""
     return _shape("shape", a)
 
@@ -45,14 +45,14 @@ def ndim(a: Any) -> int:
     return len(_shape("ndim", a))
 
 
-def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
+def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
     """The number of elements of an array or scalar, or along some of its axes; of a list too, which is deprecated."""
     sizes = _shape("size", a)
     axes = axis_tuple("size", axis, len(sizes))
     return math.prod(sizes[i] for i in axes)
 
 
-def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None) -> Any:
+def reshape(a: ArrayLike, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None) -> Array:
     """The same elements in another shape.
 
     Args:
@@ -103,7 +103,7 @@ def _resolved_shape(a: Any, shape: Any) -> tuple[int, ...]:
     return tuple(a.size // rest if n == -1 else n for n in new)
 
 
-def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
     """The elements in one axis; parameters as for `reshape`."""
     if order == "K":
         raise NotImplementedError("ravel: order='K' is not supported; use 'C' or 'F'")
@@ -117,7 +117,7 @@ def _ravel(a: Any, order: str) -> Any:
     return reshape(a, (math.prod(shape_of(ensure_array("ravel", a))),), order)
 
 
-def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
+def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """Removes axes of size 1.
 
     Args:
@@ -139,7 +139,7 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
     return shape_ops.squeeze(a, axes)
 
 
-def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
+def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     """Adds axes of size 1, at the given places of the result.
 
     Raises:
@@ -153,7 +153,7 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
     return shape_ops.expand_dims(a, axes)
 
 
-def broadcast_to(array: Any, shape: int | Sequence[int], *, out_sharding: Any = None) -> Any:
+def broadcast_to(array: ArrayLike, shape: int | Sequence[int], *, out_sharding: Any = None) -> Array:
     """Repeats an array along new leading axes and axes of size 1, to a shape.
 
     Raises:
@@ -229,7 +229,7 @@ def _with_axes(x: ArrayLike, axes: tuple[int, ...]) -> Array:
 # --- order of axes ---
 
 
-def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Reorders the axes: axis i of the result is axis axes[i] of the argument; by default they are reversed."""
     a = as_array(ensure_array("transpose", a))
     rank = len(a.shape)
@@ -239,12 +239,12 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     return shape_ops.transpose(a, permutation)
 
 
-def permute_dims(a: Any, /, axes: Sequence[int]) -> Any:
+def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
     """Reorders the axes; see `transpose`."""
     return transpose(a, axes)
 
 
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     """Swaps the last two axes.
 
     Raises:
@@ -256,7 +256,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return swapaxes(x, -1, -2)
 
 
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """Swaps two axes."""
     return _swapaxes(a, axis1=operator.index(axis1), axis2=operator.index(axis2))
 
@@ -271,7 +271,7 @@ def _swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     return shape_ops.transpose(a, tuple(order))
 
 
-def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
+def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Moves axes to other places; the rest stay in order.
 
     Raises:
@@ -307,7 +307,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     return moveaxis(a, axis, start - 1 if axis < start else start)
 
 
-def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
+def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """Reverses the order of the elements along axes; None is all."""
     m = as_array(ensure_array("flip", m))
     return shape_ops.rev(m, axis_tuple("flip", axis, len(m.shape)))
@@ -318,7 +318,7 @@ def fliplr(m: ArrayLike) -> Array:
     return flip(m, 1)
 
 
-def flipud(m: Any) -> Any:
+def flipud(m: ArrayLike) -> Array:
     """Reverses the first axis."""
     return flip(m, 0)
 

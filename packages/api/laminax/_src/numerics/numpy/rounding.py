@@ -52,7 +52,7 @@ def positive(x: ArrayLike, /) -> Array:
 
 
 @fused
-def absolute(x: Any, /) -> Any:
+def absolute(x: ArrayLike, /) -> Array:
     """|x|, elementwise; of complex numbers the real magnitude."""
     return as_array(operators.absolute(ensure_array("absolute", x)))
 
@@ -70,7 +70,7 @@ def fabs(x: ArrayLike, /) -> Array:
 
 
 @fused
-def sign(x: ArrayLike, /) -> Any:
+def sign(x: ArrayLike, /) -> Array:
     """-1, 0 or 1 by the sign of x, elementwise; x/|x| for complex numbers, NaN for NaN."""
     return op.sign(ensure_array("sign", x))
 
@@ -82,13 +82,13 @@ def square(x: ArrayLike, /) -> Array:
 
 
 @fused
-def floor(x: ArrayLike, /) -> Any:
+def floor(x: ArrayLike, /) -> Array:
     """The largest whole number not above x, elementwise; integers stay."""
     return _rounded("floor", op.floor, x)
 
 
 @fused
-def ceil(x: ArrayLike, /) -> Any:
+def ceil(x: ArrayLike, /) -> Array:
     """The smallest whole number not below x, elementwise; integers stay."""
     return _rounded("ceil", op.ceil, x)
 
@@ -127,7 +127,7 @@ def rint(x: ArrayLike, /) -> Array:
     return op.round(x, op.RoundingMethod.TO_NEAREST_EVEN)
 
 
-def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """Rounds to a number of decimals, elementwise; halves go to the even neighbour.
 
     Args:

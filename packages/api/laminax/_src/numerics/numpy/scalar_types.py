@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from laminax_ir.types import dtypes
 
 from laminax._src.numerics.numpy.conversion import array
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike, DTypeLike
 
 
 class ScalarType(type):
@@ -52,7 +55,7 @@ dtype = np.dtype
 finfo, iinfo = dtypes.finfo, dtypes.iinfo
 
 
-def issubdtype(arg1: Any, arg2: Any) -> bool:
+def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     """Whether a dtype lies at or below another, or an abstract type such as `floating`, in the hierarchy of types."""
     return dtypes.issubdtype(_plain(arg1), _plain(arg2))
 
@@ -61,7 +64,7 @@ def _plain(x: Any) -> Any:
     return x.dtype.type if isinstance(x, ScalarType) else x
 
 
-def promote_types(a: Any, b: Any) -> np.dtype:
+def promote_types(a: ArrayLike, b: ArrayLike) -> np.dtype:
     """The dtype that two dtypes promote to.
 
     Raises:
@@ -79,7 +82,7 @@ def result_type(*args: Any) -> np.dtype:
     return dtypes.result_type(*(np.float64 if x is None else _plain(x) for x in args))
 
 
-def can_cast(from_: Any, to: Any, casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"] = "safe") -> bool:
+def can_cast(from_: DTypeLike, to: DTypeLike, casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"] = "safe") -> bool:
     """Whether NumPy's casting rules allow a conversion between dtypes; parameters as for `numpy.can_cast`."""
     def as_dtype(x: Any) -> Any:
         own = getattr(x, "dtype", None)

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 _BOOL = np.dtype(bool)
 
 
-def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /, *, size: int | None = None,
+          fill_value: ArrayLike | None = None) -> Array | tuple[Array, ...]:
     """Elements of x where a condition holds, of y elsewhere; with the condition alone, where it holds.
 
     Args:
@@ -87,7 +88,7 @@ def select(condlist: Sequence, choicelist: Sequence, default: ArrayLike = 0) -> 
     return result
 
 
-def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
+def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "raise") -> Array:
     """For each element of an index array, the element of that number's choice.
 
     Args:
@@ -166,7 +167,7 @@ def _piecewise(x: ArrayLike, conditions: Sequence[ArrayLike], constants: Sequenc
     return result
 
 
-def clip(arr: Any = None, /, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Any:
+def clip(arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
     """Limits the elements to an interval.
 
     Args:
@@ -200,7 +201,8 @@ def _clip(arr: Any, min: ArrayLike, max: ArrayLike) -> Any:
 
 
 @fused(static_argnames=("copy",))
-def nan_to_num(x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
+def nan_to_num(x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0, posinf: ArrayLike | None = None,
+               neginf: ArrayLike | None = None) -> Array:
     """Replaces NaN and the infinities, elementwise.
 
     Args:

@@ -51,7 +51,8 @@ _INT32 = np.dtype(np.int32)
 
 
 def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None, *,
-           equal_nan: bool = True, size: int | None = None, fill_value: ArrayLike | None = None, sorted: bool = True) -> Any:
+           equal_nan: bool = True, size: int | None = None, fill_value: ArrayLike | None = None,
+           sorted: bool = True) -> Array | tuple[Array, ...]:
     """The different elements of an array, sorted.
 
     Args:
@@ -179,22 +180,22 @@ class _UniqueInverseResult(NamedTuple):
     inverse_indices: Any
 
 
-def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueAllResult:
+def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> _UniqueAllResult:
     """The different elements, where each occurs first, the inverse and the counts; NaN are different; see `unique`."""
     return _UniqueAllResult(*unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueCountsResult:
+def unique_counts(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> _UniqueCountsResult:
     """The different elements and how often each occurs; NaN are different; see `unique`."""
     return _UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueInverseResult:
+def unique_inverse(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> _UniqueInverseResult:
     """The different elements and which of them each element is; NaN are different; see `unique`."""
     return _UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The different elements; NaN are different; see `unique`."""
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
@@ -202,7 +203,7 @@ def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None)
 # --- sets ---
 
 
-def isin(element: ArrayLike, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto") -> Any:
+def isin(element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = False, invert: bool = False, *, method: str = "auto") -> Array:
     """Whether each element is one of the test elements.
 
     Args:
@@ -240,13 +241,14 @@ def _isin(element: ArrayLike, test_elements: Any, invert: bool, method: str) -> 
     return strong(op.bitwise_not(result) if invert else result)
 
 
-def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
+def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The elements of either array, sorted; size and fill_value as for `unique`."""
     ar1, ar2 = ensure_arrays("union1d", ar1, ar2)
     return unique(concatenate([ravel(ar1), ravel(ar2)]), size=size, fill_value=fill_value)
 
 
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Any:
+def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, size: int | None = None,
+              fill_value: ArrayLike | None = None) -> Array:
     """The elements of the first array that are not in the second, sorted.
 
     Args:
@@ -268,8 +270,8 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | No
     return compress(isin(ar1, ar2, invert=True), ar1, size=size, fill_value=fill)
 
 
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False, *, size: int | None = None,
-                fill_value: Any = None) -> Any:
+def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False, *, size: int | None = None,
+                fill_value: ArrayLike | None = None) -> Array | tuple[Array, Array, Array]:
     """The elements of both arrays, sorted.
 
     Args:
@@ -324,7 +326,8 @@ def _intersect(ar1: ArrayLike, ar2: ArrayLike, fill_value: Any, size: int, retur
     return result, _where(is_found, index1, np.int32(n1)), _where(is_found, index2, np.int32(n2))
 
 
-def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None) -> Array:
+def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, size: int | None = None,
+             fill_value: ArrayLike | None = None) -> Array:
     """The elements of exactly one of the arrays, sorted.
 
     Args:

@@ -31,12 +31,13 @@ from laminax._src.numerics.numpy.arguments import (
 )
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 _MODES = ("full", "same", "valid")
 
 
-def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full", *, precision: Any = None,
+             preferred_element_type: DTypeLike | None = None) -> Array:
     """Convolution of two vectors.
 
     Args:
@@ -51,7 +52,8 @@ def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, prefe
     return _convolve("convolve", a, v, mode, precision, preferred_element_type)
 
 
-def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Array:
+def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid", *, precision: Any = None,
+              preferred_element_type: DTypeLike | None = None) -> Array:
     """Cross-correlation of two vectors, the second conjugated; parameters as for `convolve`."""
     return _convolve("correlate", a, v, mode, precision, preferred_element_type)
 
@@ -111,22 +113,22 @@ def _host_window(values: np.ndarray) -> Any:
     return as_array(values.astype(dtypes.canonicalize_dtype(float)))
 
 
-def bartlett(M: int) -> Any:
+def bartlett(M: int) -> Array:
     """The triangular window of M points that is 0 at its ends."""
     return _host_window(np.bartlett(_window("bartlett", M)))
 
 
-def blackman(M: int) -> Any:
+def blackman(M: int) -> Array:
     """Blackman's window of M points."""
     return _host_window(np.blackman(_window("blackman", M)))
 
 
-def hamming(M: int) -> Any:
+def hamming(M: int) -> Array:
     """Hamming's window of M points."""
     return _host_window(np.hamming(_window("hamming", M)))
 
 
-def hanning(M: int) -> Any:
+def hanning(M: int) -> Array:
     """Von Hann's window of M points."""
     return _host_window(np.hanning(_window("hanning", M)))
 
@@ -150,7 +152,7 @@ def _kaiser(beta: ArrayLike, M: int) -> Array:
 
 
 @fused
-def i0(x: Any) -> Any:
+def i0(x: ArrayLike) -> Array:
     """Modified Bessel function of order 0, elementwise.
 
     Raises:

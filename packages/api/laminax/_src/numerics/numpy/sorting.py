@@ -45,12 +45,13 @@ from laminax._src.numerics.numpy.reshaping import ravel
 from laminax._src.numerics.numpy.taking import _take, take, take_along_axis
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 _INT32 = np.dtype(np.int32)
 
 
-def sort(a: Any, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True, descending: bool = False) -> Any:
+def sort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True,
+         descending: bool = False) -> Any:
     """A sorted copy; NaN go last.
 
     Args:
@@ -85,8 +86,8 @@ def _flat_if_none(name: str, a: Any, axis: int | None) -> tuple[Any, int]:
     return a, one_axis(name, axis, len(shape_of(a)))
 
 
-def argsort(a: Any, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True, descending: bool = False,
-            dtype: Any = None) -> Any:
+def argsort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True, descending: bool = False,
+            dtype: DTypeLike | None = None) -> Array:
     """The indices that sort an array along an axis.
 
     Args:
@@ -120,7 +121,7 @@ def _argsort(a: Any, axis: int, stable: bool, descending: bool, dtype: Any) -> A
     return shape_ops.rev(order, (axis,))
 
 
-def top_k(a: Any, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True) -> tuple[Any, Any]:
+def top_k(a: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True) -> tuple[Any, Any]:
     """The k greatest or least elements along an axis, and where they were.
 
     Args:
@@ -161,7 +162,7 @@ def _top_k(a: Any, k: Any, axis: Any, mode: Any) -> Any:
     return [slicing_ops.slice_in_dim(x, 0, k, axis=axis) for x in ascending]
 
 
-def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16) -> Array:
+def lexsort(keys: ArrayLike, axis: int = -1, *, batch_size: int = 16) -> Array:
     """The indices that sort by several keys; the last key decides first.
 
     Args:
@@ -201,7 +202,7 @@ def _lexsort(keys: Sequence[ArrayLike], axis: int, batch_size: Any) -> Array:
     return places
 
 
-def sort_complex(a: Any) -> Any:
+def sort_complex(a: ArrayLike) -> Array:
     """A sorted copy as complex numbers, in lexicographic order."""
     a = ensure_array("sort_complex", a)
     return convert(sort(a, -1), dtypes.to_complex_dtype(dtype_of(a)))
@@ -268,7 +269,7 @@ def _place_of_kth(name: str, a: Any, kth: int, axis: int) -> tuple[int, int]:
 # --- where things are ---
 
 
-def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple:
+def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> tuple:
     """The indices of the elements that are not 0.
 
     Args:
@@ -327,12 +328,12 @@ def _nonzero(a: Any, fills: tuple[int, ...], size: int) -> list[Array]:
     return results
 
 
-def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The places of the elements of the flat array that are not 0; parameters as for `nonzero`."""
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
-def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
+def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The indices of the elements that are not 0, one in each row: [n, rank]; parameters as for `nonzero`."""
     a = ensure_array("argwhere", a)
     rank = len(shape_of(a))
@@ -342,8 +343,8 @@ def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -
     return stack(nonzero(a, size=size, fill_value=fill_value), 1)
 
 
-def compress(condition: Any, a: Any, axis: int | None = None, *, size: int | None = None, fill_value: ArrayLike = 0,
-             out: None = None) -> Any:
+def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, *, size: int | None = None, fill_value: ArrayLike = 0,
+             out: None = None) -> Array:
     """The slices of an array along an axis where a condition holds.
 
     Args:
@@ -379,7 +380,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, *, size: int | Non
     return _where(is_found, found, convert(fill_value, dtype_of(a)))
 
 
-def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
+def extract(condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0) -> Array:
     """The elements of the flat array where a condition holds; parameters as for `compress`."""
     return compress(ravel(condition), arr, None, size=size, fill_value=fill_value)
 
@@ -387,7 +388,7 @@ def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: An
 # --- search ---
 
 
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
+def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Array:
     """Where values would have to be inserted in a sorted array to keep it sorted.
 
     Args:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
 
 
-def take(a: Any, indices: ArrayLike, axis: int | None = None, out: None = None, mode: str | None = None, unique_indices: bool = False,
-         indices_are_sorted: bool = False, fill_value: Any = None) -> Any:
+def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = None, mode: str | None = None, unique_indices: bool = False,
+         indices_are_sorted: bool = False, fill_value: ArrayLike | None = None) -> Array:
     """Reads elements along an axis.
 
     Args:
@@ -85,7 +85,7 @@ def _take(a: Any, indices: Any, axis: Any, mode: GatherScatterMode | str | None,
 
 
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1, mode: str | GatherScatterMode | None = None,
-                    fill_value: Any = None, *, wrap_negative_indices: bool | None = None) -> Any:
+                    fill_value: ArrayLike | None = None, *, wrap_negative_indices: bool | None = None) -> Array:
     """Reads along an axis at positions that differ from vector to vector, as `argsort` and `argmax` give them.
 
     Args:

@@ -319,8 +319,10 @@ def _reduceat(a: Any, indices: ArrayLike, *, function: Any, axis: Any, dtype: An
 # --- how ufuncs are made ---
 
 
-def builtin_ufunc(identity: Any = None, *, on_tracers: Callable | None = None, is_composite: bool = False, reduce: Callable | None = None,
-                  accumulate: Callable | None = None, at: Callable | None = None) -> Callable[[Callable], ufunc]:
+def builtin_ufunc(identity: Any = None, *, on_tracers: Callable[..., Any] | None = None, is_composite: bool = False,
+                  reduce: Callable[..., Any] | None = None,
+                  accumulate: Callable[..., Any] | None = None, at: Callable[..., Any] | None = None) -> Callable[[Callable[..., Any]],
+                  ufunc]:
     """Decorator: makes a NumPy function of one or two arrays a ufunc.
 
     Called on arrays outside of traces it is one compiled program, entered by the short way of the operators on arrays; on
@@ -332,7 +334,7 @@ def builtin_ufunc(identity: Any = None, *, on_tracers: Callable | None = None, i
       is_composite: whether it is several operations, which are worth recording.
       reduce, accumulate, at: better ones than loops.
     """
-    def decorate(fun: Callable) -> ufunc:
+    def decorate(fun: Callable[..., Any]) -> ufunc:
         general = fused(fun)
         nin = fun.__code__.co_argcount
         result = (_UnaryUfunc if nin == 1 else _BinaryUfunc)(fun, nin, 1, identity=identity, reduce=reduce, accumulate=accumulate, at=at)
@@ -384,7 +386,7 @@ class _BinaryUfunc(ufunc):
             raise
 
 
-def frompyfunc(func: Callable, /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
+def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
     """A ufunc from a function of scalars.
 
     Args:

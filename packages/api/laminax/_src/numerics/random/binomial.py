@@ -7,7 +7,7 @@ the arithmetic decides the samples, which are those of JAX.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Sequence
 
 from laminax_ir.ops.cumulative import cumsum
 from laminax_ir.ops.loops import scan, while_loop
@@ -25,10 +25,10 @@ from laminax._src.numerics.random.samplers import uniform
 if TYPE_CHECKING:
     import numpy as np
 
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
-def binomial(key: Any, n: Any, p: Any, shape: Sequence[int] | None = None, dtype: Any = None) -> Any:
+def binomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None) -> Array:
     """Samples of the binomial distribution: how many of n trials succeed, each with probability p.
 
     Args:
@@ -138,7 +138,8 @@ def _stirling_tail(k: ArrayLike) -> Array:
     return jnp.where(k <= 9, jnp.asarray(_TAILS, k.dtype)[index], series)
 
 
-def multinomial(key: Any, n: Any, p: Any, *, shape: Sequence[int] | None = None, dtype: Any = None, unroll: int | bool = 1) -> Any:
+def multinomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, *, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None,
+                unroll: int | bool = 1) -> Array:
     """Samples of the multinomial distribution: how often each of several outcomes comes up in n trials.
 
     Args:

@@ -21,11 +21,12 @@ from laminax._src.numerics.random.samplers import exponential, maxwell, normal, 
 if TYPE_CHECKING:
     import numpy as np
 
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
 @takes_out_sharding
-def generalized_normal(key: Any, p: float, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def generalized_normal(key: ArrayLike, p: float, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *,
+                       out_sharding: Any = None) -> Array:
     """Samples of the generalised normal distribution, with density proportional to exp(-|x|**p).
 
     Args:
@@ -46,7 +47,8 @@ def _generalized_normal(key: ArrayLike, p: ArrayLike, *, shape: tuple[int, ...],
 
 
 @takes_out_sharding
-def ball(key: Any, d: int, p: float = 2, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
+def ball(key: ArrayLike, d: int, p: float = 2, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *,
+         out_sharding: Any = None) -> Array:
     """Uniform samples of the ball of radius 1 in the p-norm.
 
     Args:
@@ -72,7 +74,8 @@ def _ball(key: ArrayLike, p: ArrayLike, *, d: int, shape: tuple[int, ...], dtype
     return g / ((jnp.sum(jnp.abs(g) ** p, axis=-1) + e) ** (1 / p))[..., None]
 
 
-def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Sequence[int] = (), dtype: Any = None) -> Any:
+def double_sided_maxwell(key: ArrayLike, loc: ArrayLike, scale: ArrayLike, shape: Sequence[int] = (),
+                         dtype: DTypeLike | None = None) -> Array:
     """Samples of the Maxwell distribution with a random sign, stretched by `scale` and shifted by `loc`.
 
     Args:
@@ -98,7 +101,8 @@ def _double_sided_maxwell(key: ArrayLike, loc: ArrayLike, scale: ArrayLike, *, s
 
 
 @takes_out_sharding
-def f(key: Any, dfnum: Any, dfden: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def f(key: ArrayLike, dfnum: ArrayLike, dfden: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *,
+      out_sharding: Any = None) -> Array:
     """Samples of the F distribution, the ratio of two chi-squared ones over their degrees of freedom.
 
     Args:
@@ -123,7 +127,8 @@ def _f(key: ArrayLike, dfnum: ArrayLike, dfden: ArrayLike, *, shape: tuple[int, 
 
 
 @takes_out_sharding
-def orthogonal(key: Any, n: int, shape: Sequence[int] = (), dtype: Any = None, m: int | None = None, *, out_sharding: Any = None) -> Array:
+def orthogonal(key: ArrayLike, n: int, shape: Sequence[int] = (), dtype: DTypeLike | None = None, m: int | None = None, *,
+               out_sharding: Any = None) -> Array:
     """Uniform samples of matrices with orthonormal rows or columns.
 
     Args:
@@ -154,7 +159,8 @@ def _orthogonal(key: ArrayLike, *, n: int, m: int, shape: tuple[int, ...], dtype
 
 
 @takes_out_sharding
-def wald(key: Any, mean: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def wald(key: ArrayLike, mean: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *,
+         out_sharding: Any = None) -> Array:
     """Samples of the Wald (inverse Gaussian) distribution of shape 1.
 
     Args:

@@ -36,7 +36,7 @@ from laminax._src.numerics.random.keys import split_typed, typed_key
 from laminax._src.numerics.random.samplers import _normal_real, _sample_exponential, _unit_uniform
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 _STATIC = ("shape", "dtype")
 
@@ -171,8 +171,8 @@ def _checked(name: str, key: ArrayLike, parameters: Sequence[ArrayLike], shape: 
 
 
 @takes_out_sharding
-def gamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, method: str = "exact",
-          out_sharding: Any = None) -> Any:
+def gamma(key: ArrayLike, a: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *, method: str = "exact",
+          out_sharding: Any = None) -> Array:
     """Samples of the gamma distribution, with density x**(a - 1) exp(-x) / Γ(a).
 
     Args:
@@ -191,8 +191,8 @@ def gamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = Non
 
 
 @takes_out_sharding
-def loggamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, method: str = "exact",
-             out_sharding: Any = None) -> Any:
+def loggamma(key: ArrayLike, a: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *, method: str = "exact",
+             out_sharding: Any = None) -> Array:
     """Logarithms of samples of the gamma distribution, which small a need: the samples themselves would underflow.
 
     Args:
@@ -213,8 +213,9 @@ def _gamma(key: ArrayLike, a: ArrayLike, *, shape: tuple[int, ...], log_space: b
 
 
 @takes_out_sharding
-def beta(key: Any, a: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, method: str = "exact",
-         out_sharding: Any = None) -> Any:
+def beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *,
+         method: str = "exact",
+         out_sharding: Any = None) -> Array:
     """Samples of the beta distribution, with density proportional to x**(a - 1) (1 - x)**(b - 1).
 
     Args:
@@ -239,7 +240,8 @@ def _beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, *, shape: tuple[int, ...],
 
 
 @takes_out_sharding
-def dirichlet(key: Any, alpha: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def dirichlet(key: ArrayLike, alpha: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *,
+              out_sharding: Any = None) -> Array:
     """Samples of the Dirichlet distribution: non-negative vectors of sum 1.
 
     Args:
@@ -275,8 +277,8 @@ def _dirichlet(key: ArrayLike, alpha: ArrayLike, *, shape: tuple[int, ...]) -> A
 
 
 @takes_out_sharding
-def chisquare(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, method: str = "exact",
-              out_sharding: Any = None) -> Any:
+def chisquare(key: ArrayLike, df: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *, method: str = "exact",
+              out_sharding: Any = None) -> Array:
     """Samples of the chi-square distribution, the sum of the squares of df standard normal samples.
 
     Args:
@@ -299,7 +301,8 @@ def _chisquare(key: ArrayLike, df: ArrayLike, *, shape: tuple[int, ...], method:
 
 
 @takes_out_sharding
-def t(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def t(key: ArrayLike, df: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *,
+      out_sharding: Any = None) -> Array:
     """Samples of Student's t distribution.
 
     Args:

@@ -6,7 +6,7 @@ return the kind they were given.
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from laminax_ir.types.avals import is_array_like
 from laminax_ir.types.dtypes import KeyDType, PRNGImpl, prng_impls
 
 from laminax._src.numerics.floor import as_array
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 # What generator is meant
 
@@ -161,7 +164,7 @@ def _seeded(function: str, seed: Any, impl: PRNGImpl) -> Any:
     return ops.random_seed(seed, impl)
 
 
-def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
+def key(seed: Any, *, impl: Any = None, dtype: DTypeLike | None = None) -> Array:
     """Makes a random key from an integer.
 
     Args:
@@ -184,7 +187,7 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     return _seeded("key", seed, _one_of("key", impl, dtype))
 
 
-def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
+def PRNGKey(seed: Any, *, impl: Any = None) -> Array:
     """Makes a raw random key from an integer: the words of `key(seed)`, uint32 of shape (2,), or (4,) for 'rbg'.
 
     The words do not say which generator they are for: functions take them for the default one's. `key` is better.
@@ -204,7 +207,7 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
     return made if config.enable_custom_prng.value else _unwrapped(made)
 
 
-def split(key: Any, num: int | Sequence[int] = 2) -> Any:
+def split(key: ArrayLike, num: int | Sequence[int] = 2) -> Array:
     """Makes new keys from one, independent of each other; the old one should not be used again.
 
     Args:
@@ -218,7 +221,7 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     return _like(key, ops.random_split(typed_key("split", key), shape))
 
 
-def fold_in(key: Any, data: Any) -> Any:
+def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
     """Makes a new key from a key and an integer, such as a step or a device number.
 
     Args:
@@ -236,17 +239,17 @@ def fold_in(key: Any, data: Any) -> Any:
     return _like(key, ops.random_fold_in(typed, data))
 
 
-def clone(key: Any) -> Any:
+def clone(key: ArrayLike) -> Array:
     """The same key, for a deliberate second use of it."""
     return _like(key, ops.random_clone(typed_key("clone", key, allow_batched=True)))
 
 
-def key_data(keys: Any) -> Any:
+def key_data(keys: ArrayLike) -> Array:
     """The words of an array of keys: uint32 of shape `(*keys.shape, *key_shape)`; raw keys as they are."""
     return _unwrapped(typed_key("key_data", keys, allow_batched=True))
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
+def wrap_key_data(key_bits_array: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None) -> Array:
     """The array of typed keys with these words.
 
     Args:
@@ -260,7 +263,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     return _wrapped("wrap_key_data", key_bits_array, _one_of("wrap_key_data", impl, dtype))
 
 
-def key_impl(keys: Any) -> str | PRNGSpec:
+def key_impl(keys: ArrayLike) -> str | PRNGSpec:
     """The name of the generator of an array of keys; of one that was defined by `extend.random.define_prng_impl` what that returned."""
     impl = typed_key("key_impl", keys, allow_batched=True).dtype.impl
     return impl.name if impl.functions is None else PRNGSpec(impl)

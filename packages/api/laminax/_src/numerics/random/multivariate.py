@@ -18,14 +18,14 @@ from laminax._src.numerics.random.keys import typed_key
 from laminax._src.numerics.random.samplers import _normal_real
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 _METHODS = ("cholesky", "eigh", "svd")
 
 
 @takes_out_sharding
-def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Sequence[int] | None = None, dtype: Any = None,
-                        method: str = "cholesky", *, out_sharding: Any = None) -> Any:
+def multivariate_normal(key: ArrayLike, mean: ArrayLike, cov: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None,
+                        method: str = "cholesky", *, out_sharding: Any = None) -> Array:
     """Samples of the normal distribution of vectors.
 
     Args:

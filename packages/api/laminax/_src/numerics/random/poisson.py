@@ -26,14 +26,14 @@ from laminax._src.numerics.random.poisson_quantiles import counts_of_normal
 from laminax._src.numerics.random.samplers import _normal_real, _unit_uniform
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 _FLOAT32 = np.dtype(np.float32)
 
 
 @takes_out_sharding
-def poisson(key: Any, lam: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, method: str = "exact",
-            out_sharding: Any = None) -> Any:
+def poisson(key: ArrayLike, lam: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *, method: str = "exact",
+            out_sharding: Any = None) -> Array:
     """Samples of the Poisson distribution: counts of mean lam.
 
     Args:

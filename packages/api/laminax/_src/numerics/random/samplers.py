@@ -34,13 +34,13 @@ from laminax._src.numerics.random.keys import split_typed, typed_key
 
 if TYPE_CHECKING:
     from laminax_ir.symbolic.symbolic_dims import SymbolicDim
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 _STATIC = ("shape", "dtype")
 
 
 @takes_out_sharding
-def bits(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def bits(key: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Uniform random bits as unsigned integers.
 
     Args:
@@ -62,8 +62,8 @@ def _is_x64() -> bool:
 
 
 @takes_out_sharding
-def uniform(key: Any, shape: Sequence[int] = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0, *,
-            out_sharding: Any = None) -> Any:
+def uniform(key: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None = None, minval: ArrayLike = 0.0, maxval: ArrayLike = 1.0, *,
+            out_sharding: Any = None) -> Array:
     """Uniform samples in [minval, maxval).
 
     Args:
@@ -119,7 +119,7 @@ def _uniform(key: ArrayLike, minval: ArrayLike, maxval: ArrayLike, *, shape: Any
 
 
 @takes_out_sharding
-def normal(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def normal(key: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Samples of the standard normal distribution.
 
     Args:
@@ -153,8 +153,9 @@ def _normal_real(key: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Any
 
 
 @takes_out_sharding
-def truncated_normal(key: Any, lower: Any, upper: Any, shape: Sequence[int] | None = None, dtype: Any = None, *,
-                     out_sharding: Any = None) -> Any:
+def truncated_normal(key: ArrayLike, lower: ArrayLike, upper: ArrayLike, shape: Sequence[int] | None = None,
+                     dtype: DTypeLike | None = None, *,
+                     out_sharding: Any = None) -> Array:
     """Samples of the standard normal distribution, restricted to an interval.
 
     Args:
@@ -190,7 +191,8 @@ def _truncated_normal(key: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, sha
 
 
 @takes_out_sharding
-def bernoulli(key: Any, p: Any = 0.5, shape: Sequence[int] | None = None, mode: str = "low", *, out_sharding: Any = None) -> Any:
+def bernoulli(key: ArrayLike, p: ArrayLike = 0.5, shape: Sequence[int] | None = None, mode: str = "low", *,
+              out_sharding: Any = None) -> Array:
     """Booleans that are true with probability p.
 
     Args:
@@ -243,7 +245,7 @@ def _standard(name: str, text: str, sample: Callable) -> Any:
         return sample(key, shape, dtype)
 
     @takes_out_sharding
-    def sampler(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    def sampler(key: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
         typed = typed_key(name, key)
         checked = checked_dtype(name, dtype)
         return run(typed, shape=checked_shape(name, shape), dtype=checked)
@@ -303,7 +305,8 @@ maxwell = _standard("maxwell", "the Maxwell distribution: lengths of vectors of 
 
 
 @takes_out_sharding
-def gumbel(key: Any, shape: Sequence[int] = (), dtype: Any = None, mode: str | None = None, *, out_sharding: Any = None) -> Any:
+def gumbel(key: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None = None, mode: str | None = None, *,
+           out_sharding: Any = None) -> Array:
     """Samples of the Gumbel distribution, with density exp(-(x + exp(-x))).
 
     Args:
@@ -365,7 +368,7 @@ def _finest_gumbel(key: ArrayLike, *, shape: tuple[int, ...]) -> Array:
 
 
 @takes_out_sharding
-def rademacher(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def rademacher(key: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Samples that are -1 or 1 with equal probability, in an integer dtype by default.
 
     Args:
@@ -397,7 +400,8 @@ def _with_parameters(name: str, typed: Any, parameters: Sequence[Any], shape: An
     return run(typed, *[converted(p, checked) for p in parameters], shape=full, dtype=checked)
 
 
-def pareto(key: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def pareto(key: ArrayLike, b: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *,
+           out_sharding: Any = None) -> Array:
     """Samples of the Pareto distribution, with density b / x**(b + 1) on x >= 1.
 
     Args:
@@ -415,8 +419,8 @@ def _pareto(key: ArrayLike, b: ArrayLike, *, shape: tuple[int, ...], dtype: np.d
     return e.exp(e.div(_sample_exponential(key, shape, dtype), to_rank(b, len(shape))))
 
 
-def lognormal(key: Any, sigma: Any = np.float32(1), shape: Sequence[int] | None = None, dtype: Any = None, *,
-              out_sharding: Any = None) -> Any:
+def lognormal(key: ArrayLike, sigma: ArrayLike = np.float32(1), shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *,
+              out_sharding: Any = None) -> Array:
     """Samples of exp(sigma * z), z standard normal.
 
     Args:
@@ -434,7 +438,8 @@ def _lognormal(key: ArrayLike, sigma: ArrayLike, *, shape: tuple[int, ...], dtyp
     return e.exp(e.mul(_normal_real(key, shape, dtype), to_rank(sigma, len(shape))))
 
 
-def rayleigh(key: Any, scale: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def rayleigh(key: ArrayLike, scale: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *,
+             out_sharding: Any = None) -> Array:
     """Samples of the Rayleigh distribution, with density x exp(-x²/2) for scale 1.
 
     Args:
@@ -453,8 +458,8 @@ def _rayleigh(key: ArrayLike, scale: ArrayLike, *, shape: tuple[int, ...], dtype
     return e.mul(to_shape(scale, shape), root)
 
 
-def weibull_min(key: Any, scale: Any, concentration: Any, shape: Sequence[int] = (), dtype: Any = None, *,
-                out_sharding: Any = None) -> Any:
+def weibull_min(key: ArrayLike, scale: ArrayLike, concentration: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *,
+                out_sharding: Any = None) -> Array:
     """Samples of the Weibull distribution: scale * E**(1/concentration), E exponential.
 
     Args:
@@ -475,8 +480,9 @@ def _weibull_min(key: ArrayLike, scale: ArrayLike, concentration: ArrayLike, *, 
     return e.mul(e.pow(_sample_exponential(key, shape, dtype), e.div(np.array(1, dtype)[()], concentration)), scale)
 
 
-def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Sequence[int] | None = None, dtype: Any = None, *,
-               out_sharding: Any = None) -> Any:
+def triangular(key: ArrayLike, left: ArrayLike, mode: ArrayLike, right: ArrayLike, shape: Sequence[int] | None = None,
+               dtype: DTypeLike | None = None, *,
+               out_sharding: Any = None) -> Array:
     """Samples of the triangular distribution: the density rises from `left` to `mode` and falls to `right`.
 
     Args:
@@ -501,7 +507,8 @@ def _triangular(key: ArrayLike, left: ArrayLike, mode: ArrayLike, right: ArrayLi
 
 
 @takes_out_sharding
-def geometric(key: Any, p: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def geometric(key: ArrayLike, p: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *,
+              out_sharding: Any = None) -> Array:
     """Numbers of trials up to the first success, of probability p each.
 
     Args:
@@ -528,7 +535,8 @@ def _geometric(key: ArrayLike, p: ArrayLike, *, shape: tuple[int, ...], dtype: n
 
 
 @takes_out_sharding
-def randint(key: Any, shape: Sequence[int], minval: Any, maxval: Any, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def randint(key: ArrayLike, shape: Sequence[int], minval: ArrayLike, maxval: ArrayLike, dtype: DTypeLike | None = None, *,
+            out_sharding: Any = None) -> Array:
     """Uniform integers in [minval, maxval).
 
     The remainder of twice as many bits as the dtype has is taken, so that the bias of a width that is no power of two

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @takes_out_sharding
-def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None) -> Any:
+def permutation(key: ArrayLike, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None) -> Array:
     """A random permutation of a range or of an array along an axis.
 
     Args:
@@ -89,8 +89,8 @@ def _take(x: Any, indices: Any, axis: int) -> Any:
     return gather(x, expand_dims(indices, (len(index_shape),)), numbers, sizes, mode="promise_in_bounds")
 
 
-def choice(key: Any, a: Any, shape: Sequence[int] = (), replace: bool = True, p: Any = None, axis: int = 0,
-           mode: str | None = None) -> Any:
+def choice(key: ArrayLike, a: Any, shape: Sequence[int] = (), replace: bool = True, p: ArrayLike | None = None, axis: int = 0,
+           mode: str | None = None) -> Array:
     """Random elements of an array.
 
     Args:
@@ -170,8 +170,8 @@ def _by_gumbel(key: ArrayLike, p: ArrayLike, *, shape: tuple[int, ...], mode: An
 
 
 @takes_out_sharding
-def categorical(key: Any, logits: Any, axis: int = -1, shape: Sequence[int] | None = None, replace: bool = True,
-                mode: str | None = None, *, out_sharding: Any = None) -> Any:
+def categorical(key: ArrayLike, logits: ArrayLike, axis: int = -1, shape: Sequence[int] | None = None, replace: bool = True,
+                mode: str | None = None, *, out_sharding: Any = None) -> Array:
     """Random categories, with the probabilities softmax(logits).
 
     Args:

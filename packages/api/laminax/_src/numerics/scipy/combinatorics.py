@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def bernoulli(n: int) -> Array:
         return jnp.asarray(values, dtype=dtypes.scalar_dtype(float))
 
 
-def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
+def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
     """Binomial coefficients, the numbers of ways to choose k of N things, elementwise and in floating point.
 
     Args:

@@ -106,13 +106,15 @@ def _check_2d(name: str, operands: Sequence[Any], boundary: str, fillvalue: Any)
         raise ValueError(f"{name}: two-dimensional arrays are expected, got {get_aval(in1).str_short()} and {get_aval(in2).str_short()}")
 
 
-def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None) -> Array:
+def convolve2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: float = 0,
+               precision: Any = None) -> Array:
     """Convolution of two matrices; see `convolve`. `boundary` must be "fill" and `fillvalue` 0."""
     _check_2d("convolve2d", ensure_arrays("convolve2d", in1, in2), boundary, fillvalue)
     return _convolve_directly(in1, in2, name="convolve2d", mode=mode, precision=precision)
 
 
-def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None) -> Array:
+def correlate2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: float = 0,
+                precision: Any = None) -> Array:
     """Cross-correlation of two matrices; see `correlate`. `boundary` must be "fill" and `fillvalue` 0."""
     _check_2d("correlate2d", ensure_arrays("correlate2d", in1, in2), boundary, fillvalue)
     _check_mode("correlate2d", mode)

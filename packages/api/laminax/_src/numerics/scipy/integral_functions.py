@@ -63,13 +63,13 @@ def _series(x: Any, first: Any, ratio: Callable[[Any], Any], count: int) -> Any:
 
 
 @fused
-def expi(x: ArrayLike) -> Any:
+def expi(x: ArrayLike) -> Array:
     """Exponential integral Ei, the integral of exp(t)/t from -inf to x, elementwise; real x."""
     return _expi(_real("expi", x))
 
 
 @fused
-def exp1(x: ArrayLike) -> Any:
+def exp1(x: ArrayLike) -> Array:
     """Exponential integral E1, the integral of exp(-t)/t from x to infinity, elementwise; real x."""
     return -_expi(-_real("exp1", x))
 
@@ -103,7 +103,7 @@ def _exp1_by_fraction(x: Any) -> Any:
 
 
 @fused
-def expn(n: ArrayLike, x: ArrayLike) -> Any:
+def expn(n: ArrayLike, x: ArrayLike) -> Array:
     """Generalised exponential integral, the integral of exp(-x t) / t**n from 1 to infinity, elementwise.
 
     Args:
@@ -253,7 +253,7 @@ def _erfcx(x: ArrayLike) -> Any:
 
 
 @fused
-def dawsn(x: ArrayLike) -> Any:
+def dawsn(x: ArrayLike) -> Array:
     """Dawson's integral, exp(-x^2) times that of exp(t^2) from 0 to x, elementwise; real x.
 
     Source: G. Rybicki, "Dawson's Integral and the Sampling Theorem", Computers in Physics 3 (1989).
@@ -313,7 +313,7 @@ def bernoulli_numbers(n: int) -> list[Fraction]:
 
 
 @fused
-def spence(x: Any) -> Array:
+def spence(x: ArrayLike) -> Array:
     """Spence's function, the dilogarithm of 1 - x: the integral of log(t)/(1 - t) from 1 to x, elementwise; real x >= 0."""
     return _spence(_real("spence", x))
 

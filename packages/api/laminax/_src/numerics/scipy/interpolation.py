@@ -39,12 +39,12 @@ def _reflected(index: Any, size: int) -> Any:
     return jnp.minimum(index, 2 * size - 1 - index)
 
 
-_INDEX_MODES: dict[str, Callable] = {
+_INDEX_MODES: dict[str, Callable[..., Any]] = {
     "constant": lambda index, size: jnp.clip(index, 0, size - 1), "nearest": lambda index, size: jnp.clip(index, 0, size - 1),
     "wrap": lambda index, size: index % size, "mirror": _mirrored, "reflect": _reflected}
 
 
-def map_coordinates(input: ArrayLike, coordinates: Sequence[Any], order: int, mode: str = "constant", cval: Any = 0.0) -> Any:
+def map_coordinates(input: ArrayLike, coordinates: Sequence[Any], order: int, mode: str = "constant", cval: ArrayLike = 0.0) -> Array:
     """The values of an array at points between its elements.
 
     Args:

@@ -50,7 +50,7 @@ def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
 # --- Cholesky ---
 
 
-def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """Cholesky factor of positive definite matrices: a = U^H U, or a = L L^H.
 
     Args:
@@ -71,12 +71,12 @@ def _cholesky(a: ArrayLike, lower: bool) -> Array:
     return factor if lower else la.adjoint(factor)
 
 
-def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
+def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
     """The pair (Cholesky factor, lower) that `cho_solve` takes; see `cholesky`."""
     return cholesky(a, lower=lower), lower
 
 
-def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True) -> Array:
     """Solution x of a x = b from the Cholesky factorization of a.
 
     Args:
@@ -128,7 +128,7 @@ def _lu_factor(a: ArrayLike) -> tuple[Array, Any]:
     return factors, pivots
 
 
-def lu_solve(lu_and_piv: tuple[Any, Any], b: ArrayLike, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+def lu_solve(lu_and_piv: tuple[Any, Any], b: ArrayLike, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True) -> Array:
     """Solution x of op(a) x = b from the LU factorization of a.
 
     Args:
@@ -198,8 +198,8 @@ def _lu(a: ArrayLike, permute_l: bool) -> tuple[Array, ...]:
 # --- equations ---
 
 
-def solve(a: Any, b: ArrayLike, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False, debug: bool = False,
-          check_finite: bool = True, assume_a: str = "gen") -> Any:
+def solve(a: ArrayLike, b: ArrayLike, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False, debug: bool = False,
+          check_finite: bool = True, assume_a: str = "gen") -> Array:
     """Solution x of a x = b.
 
     Args:
@@ -357,7 +357,8 @@ def _eigh(a: ArrayLike, lower: bool, eigvals_only: bool) -> tuple[Array, ...]:
 
 
 def eigh_tridiagonal(d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False, select: str = "a",
-                     select_range: tuple[int, int] | None = None, tol: float | None = None, key: Any = None) -> Any:
+                     select_range: tuple[int, int] | None = None, tol: float | None = None,
+                     key: ArrayLike | None = None) -> Array | tuple[Array, Array]:
     """Eigenvalues, ascending, and eigenvectors of real symmetric tridiagonal matrices.
 
     They are computed from the whole matrix, to the precision of its dtype.

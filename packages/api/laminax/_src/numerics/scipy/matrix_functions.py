@@ -54,7 +54,7 @@ def _square_matrix(name: str, a: Any) -> Any:
     return a
 
 
-def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
+def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 16) -> Array:
     """Exponential of square matrices, by scaling, a Padé approximant, and squaring.
 
     Args:
@@ -110,7 +110,7 @@ def _split_polynomial(a: ArrayLike, coefficients: tuple[float, ...]) -> tuple[Ar
     return even, odd
 
 
-def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: bool = True) -> Any:
+def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: bool = True) -> Array | tuple[Array, Array]:
     """Derivative of the matrix exponential at A in the direction E.
 
     Args:
@@ -147,7 +147,7 @@ def _complex_schur(a: Any) -> tuple[Any, Any]:
     return tuple(la.schur(convert(a, dtypes.to_complex_dtype(dtype_of(a)))))
 
 
-def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
+def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Any, Any]:
     """A complex Schur decomposition from a real one.
 
     Args:

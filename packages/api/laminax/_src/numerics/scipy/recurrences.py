@@ -97,7 +97,7 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     return jnp.where(is_negative, jnp.exp(x) * total, total)
 
 
-def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Any:
+def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
     """Hurwitz zeta function, the sum of (n + q)**-x over n >= 0, elementwise; differentiable in both.
 
     Args:
@@ -147,7 +147,7 @@ def _hurwitz_by_sum(x: ArrayLike, q: ArrayLike) -> Array:
     return total
 
 
-def sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, diff_n: int | None = None, n_max: int | None = None) -> Any:
+def sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, diff_n: int | None = None, n_max: int | None = None) -> Array:
     """Spherical harmonics of degree n and order m, elementwise.
 
     Args:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def _function(name: str, operation: Callable, doc: str) -> Callable:
-    def fun(x: ArrayLike) -> Any:
+    def fun(x: ArrayLike) -> Array:
         return operation(inexact(name, x))
     fun.__name__ = fun.__qualname__ = name
     fun.__doc__ = doc + ", elementwise.\n\n    Args:\n      x: a real array or scalar.\n\n    Returns:\n      A float array of x's shape."
@@ -79,7 +79,7 @@ def logit(x: ArrayLike) -> Array:
 
 
 @fused
-def gammasgn(x: Any) -> Any:
+def gammasgn(x: ArrayLike) -> Array:
     """Sign of the gamma function, elementwise: NaN at negative integers, that of the zero at zeros."""
     x = strong(inexact("gammasgn", x))
     floor = jnp.floor(x)
@@ -96,7 +96,7 @@ def gamma(x: ArrayLike) -> Array:
     return gammasgn(x) * jnp.exp(special.lgamma(x))
 
 
-def factorial(n: ArrayLike, exact: bool = False) -> Any:
+def factorial(n: ArrayLike, exact: bool = False) -> Array:
     """Factorial, the gamma function of n + 1, elementwise and in floating point; 0 for negative n.
 
     Args:
@@ -118,7 +118,7 @@ def _factorial(n: ArrayLike) -> Array:
 
 
 @fused
-def betaln(a: Any, b: Any) -> Any:
+def betaln(a: ArrayLike, b: ArrayLike) -> Array:
     """Logarithm of the absolute value of the beta function, elementwise, with little cancellation for large arguments."""
     a, b = promote_inexact("betaln", a, b)
     a, b = jnp.minimum(a, b), jnp.maximum(a, b)
@@ -209,7 +209,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
 
 
 @fused
-def xlogy(x: Any, y: ArrayLike) -> Array:
+def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
     """x log(y), elementwise, and 0 where x is 0 and y no NaN."""
     return _xlogy(*promote_inexact("xlogy", x, y))
 
@@ -226,7 +226,7 @@ def _xlogy_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any
 
 
 @fused
-def xlog1py(x: Any, y: ArrayLike) -> Array:
+def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
     """x log(1 + y), elementwise, and 0 where x is 0 and y no NaN."""
     return _xlog1py(*promote_inexact("xlog1py", x, y))
 
@@ -318,7 +318,7 @@ def ndtr(x: ArrayLike) -> Array:
 
 
 @fused
-def erfcinv(y: Any) -> Any:
+def erfcinv(y: ArrayLike) -> Array:
     """Inverse of the complementary error function, elementwise, for y from 0 to 2; infinite at the ends, NaN outside.
 
     It keeps its digits where y is small, and `erfinv(1 - y)` has none.
@@ -370,7 +370,7 @@ def _ndtri_jvp(primals: tuple[ArrayLike, ...], tangents: tuple[ArrayLike, ...]) 
     return x, p_dot * math.sqrt(2 * math.pi) * jnp.exp(0.5 * x * x)
 
 
-def log_ndtr(x: ArrayLike, series_order: int = 3) -> Any:
+def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     """Logarithm of `ndtr`, elementwise, accurate in both tails.
 
     Args:

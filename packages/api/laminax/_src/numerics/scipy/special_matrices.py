@@ -17,7 +17,7 @@ from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import dtype_of, ensure_array, inexact, promote_dtypes, shape_of, strong, user_dtype
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 # --- made of arrays ---
 
@@ -281,7 +281,7 @@ def _as_float(matrix: Any) -> Any:
         return jnp.asarray(np.asarray(matrix, np.float64), dtype=dtypes.scalar_dtype(float))
 
 
-def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Array:
+def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> Array:
     """The matrix of the discrete Fourier transform, exp(-2 pi i j k / n).
 
     Args:
@@ -305,7 +305,7 @@ def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Array:
     return jnp.asarray(matrix / {None: 1, "sqrtn": math.sqrt(max(len(j), 1)), "n": max(len(j), 1)}[scale], dtype=dtype)
 
 
-def hadamard(n: int, dtype: Any = int) -> Array:
+def hadamard(n: int, dtype: DTypeLike = int) -> Array:
     """Sylvester's Hadamard matrix, of ones and minus ones with orthogonal rows.
 
     Args:

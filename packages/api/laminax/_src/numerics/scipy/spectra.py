@@ -248,7 +248,8 @@ def stft(x: ArrayLike, fs: Any = 1.0, window: Any = "hann", nperseg: int = 256, 
     return _frequencies(nfft, fs, onesided), times, jnp.moveaxis(spectra, -2, axis)
 
 
-def istft(Zxx: Any, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, noverlap: int | None = None, nfft: int | None = None,
+def istft(Zxx: ArrayLike, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, noverlap: int | None = None,
+          nfft: int | None = None,
           input_onesided: bool = True, boundary: bool = True, time_axis: int = -1, freq_axis: int = -2) -> tuple[Any, Any]:
     """Inverse of `stft`: the signal whose segments have these spectra, in the least-squares sense.
 

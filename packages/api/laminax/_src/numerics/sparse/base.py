@@ -73,7 +73,7 @@ class JAXSparse:
         return len(self.shape)
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype[Any]:
         """Dtype of the elements."""
         return self.data.dtype
 
@@ -116,7 +116,7 @@ class JAXSparse:
         raise NotImplementedError(f"{self.__class__}.transpose")
 
 
-def _refusing(name: str) -> Callable:
+def _refusing(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(f"{self.__class__}.{name}")
     method.__name__ = method.__qualname__ = name

@@ -172,7 +172,7 @@ class BCOO(JAXSparse):
         return sparsify(lambda x: x.sum(axis=axis, dtype=dtype, keepdims=keepdims))(self)
 
 
-def _operator(name: str, is_reflected: bool = False) -> Callable:
+def _operator(name: str, is_reflected: bool = False) -> Callable[..., Any]:
     def method(self: BCOO | BCSR, *operand: ArrayLike) -> Any:
         function = getattr(jnp, name)
         if operand and isinstance(operand[0], (int, float, complex)):  # a number is static: x ** 2 has a rule
@@ -182,7 +182,7 @@ def _operator(name: str, is_reflected: bool = False) -> Callable:
     return method
 
 
-def give_operators(cls: type, names: Mapping[str, str]) -> None:
+def give_operators(cls: type[Any], names: Mapping[str, str]) -> None:
     """Gives a class operators by the names of their functions in `laminax.numpy`, those of two operands reflected ones as well."""
     for name, function in names.items():
         setattr(cls, f"__{name}__", _operator(function))
@@ -271,7 +271,7 @@ def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) ->
 # --- vmap: batch axes can be mapped ---
 
 
-def _one_of_batch(take: Callable, _index: Callable, mat: BCOO, axis: int | None) -> BCOO:
+def _one_of_batch(take: Callable[..., Any], _index: Callable[..., Any], mat: BCOO, axis: int | None) -> BCOO:
     if axis is None:
         return mat
     if not 0 <= axis < mat.n_batch:
@@ -284,7 +284,7 @@ def _one_of_batch(take: Callable, _index: Callable, mat: BCOO, axis: int | None)
                 **mat._info._replace(shape=mat.shape[:axis] + mat.shape[axis + 1:])._asdict())
 
 
-def _batch_of_one(put: Callable, size: int, mat: BCOO, axis: int | None) -> BCOO:
+def _batch_of_one(put: Callable[..., Any], size: int, mat: BCOO, axis: int | None) -> BCOO:
     if axis is None:
         return mat
     if not 0 <= axis <= mat.n_batch:

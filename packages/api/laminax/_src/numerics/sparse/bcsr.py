@@ -251,7 +251,7 @@ def bcsr_concatenate(operands: Sequence[BCSR], *, dimension: int) -> BCSR:
 # --- vmap: batch axes can be mapped ---
 
 
-def _one_of_batch(take: Callable, _index: Callable, mat: BCSR, axis: int | None) -> BCSR:
+def _one_of_batch(take: Callable[..., Any], _index: Callable[..., Any], mat: BCSR, axis: int | None) -> BCSR:
     if axis is None:
         return mat
     if not 0 <= axis < mat.n_batch:
@@ -263,7 +263,7 @@ def _one_of_batch(take: Callable, _index: Callable, mat: BCSR, axis: int | None)
     return BCSR(tuple(map(mapped, mat._bufs)), **mat._info._replace(shape=mat.shape[:axis] + mat.shape[axis + 1:])._asdict())
 
 
-def _batch_of_one(put: Callable, size: int, mat: BCSR, axis: int | None) -> BCSR:
+def _batch_of_one(put: Callable[..., Any], size: int, mat: BCSR, axis: int | None) -> BCSR:
     if axis is None:
         return mat
     if not 0 <= axis <= mat.n_batch:

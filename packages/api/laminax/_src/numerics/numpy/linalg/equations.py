@@ -185,7 +185,7 @@ def _shortest_solution_jvp(primals: tuple[ArrayLike, ...],
     return (x, s, kept), (x_dot, s_dot, np.zeros(shape_of(kept), dtypes.float0))
 
 
-def pinv(a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False, *, rcond: ArrayLike | None = None) -> Any:
+def pinv(a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False, *, rcond: ArrayLike | None = None) -> Array:
     """Moore-Penrose pseudo-inverse.
 
     Args:

@@ -40,7 +40,7 @@ class SVDResult(NamedTuple):
     Vh: Any
 
 
-def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
+def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
     """Cholesky factor of positive definite matrices: a = L L^H.
 
     Args:
@@ -63,7 +63,7 @@ def _cholesky(a: ArrayLike, upper: bool, symmetrize_input: bool) -> Array:
     return la.adjoint(factor) if upper else factor
 
 
-def qr(a: Any, mode: str = "reduced") -> QRResult | Array:
+def qr(a: ArrayLike, mode: str = "reduced") -> QRResult | Array:
     """QR factorization, a = Q R.
 
     Args:
@@ -164,7 +164,7 @@ def eigvals(a: ArrayLike) -> Array:
     return la.eig(as_square("eigvals", a), compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
 
 
-def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
+def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
     """Eigenvalues and eigenvectors of Hermitian matrices: a v[:, i] = w[i] v[:, i].
 
     Args:

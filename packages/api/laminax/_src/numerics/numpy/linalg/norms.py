@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @fused(static_argnames=("ord", "axis", "keepdims"))
-def norm(x: ArrayLike, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(x: ArrayLike, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
     """Norm of vectors or matrices.
 
     Args:

@@ -15,10 +15,10 @@ from laminax._src.numerics.numpy.linalg.equations import inv
 from laminax._src.numerics.numpy.linalg.matrices import MatrixShapeError
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
-def matrix_power(a: ArrayLike, n: int) -> Any:
+def matrix_power(a: ArrayLike, n: int) -> Array:
     """Power of square matrices, by repeated squaring.
 
     Args:
@@ -106,19 +106,20 @@ def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
     return splits
 
 
-def matmul(x1: Any, x2: Any, /, *, precision: str | None = None, preferred_element_type: Any = None) -> Array:
+def matmul(x1: ArrayLike, x2: ArrayLike, /, *, precision: str | None = None, preferred_element_type: DTypeLike | None = None) -> Array:
     """Matrix product of the last two axes; the same as `numpy.matmul`."""
     return jnp.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
 
 
-def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2, precision: Any = None, preferred_element_type: Any = None,
+def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2, precision: Any = None, preferred_element_type: DTypeLike | None = None,
               out_sharding: Any = None) -> Array:
     """Sum of products over given axes; the same as `numpy.tensordot`."""
     return jnp.tensordot(x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type,
                          out_sharding=out_sharding)
 
 
-def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Array:
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Any = None,
+           preferred_element_type: DTypeLike | None = None) -> Array:
     """Inner products along an axis, the first argument conjugated; the same as `numpy.vecdot`."""
     return jnp.vecdot(x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type)
 
@@ -151,7 +152,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     return jnp.cross(x1, x2, axis=axis)
 
 
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     """Matrices with their rows and columns exchanged: [..., n, m] from [..., m, n]."""
     return jnp.matrix_transpose(x)
 
@@ -161,6 +162,6 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     return jnp.diagonal(x, offset, axis1=-2, axis2=-1)
 
 
-def trace(x: ArrayLike, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Sums of a diagonal of the matrices in the last two axes; see `numpy.trace`."""
     return jnp.trace(x, offset, axis1=-2, axis2=-1, dtype=user_dtype("trace", dtype))
