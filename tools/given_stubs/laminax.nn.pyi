@@ -1,6 +1,7 @@
 # Functions that return one array or two, by what they are asked for.
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from typing import Literal, overload
+
 from laminax._array import Array
 from laminax.typing import ArrayLike
 

@@ -1,7 +1,7 @@
 # Functions that return one array or several, by what they are asked for.
 import builtins
-from collections.abc import Sequence
 from typing import Any, Literal, overload
+
 from laminax._array import Array
 from laminax.typing import ArrayLike, DTypeLike
 

@@ -1,8 +1,8 @@
 # What jit, the derivatives, vmap and checkpoint return depends on the function that they are given.
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Literal, ParamSpec, Protocol, TypeVar, overload
+
 from laminax._src.compiling.stages import Lowered, Traced
-from laminax.typing import ArrayLike
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

@@ -8,11 +8,13 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from laminax.typing import ArrayLike, DTypeLike
+
 from laminax_ir.types.array_layouts import Format
 from laminax_ir.types.avals import ShapedArray
 from laminax_runtime._jaxlib import Device, Sharding
 from laminax_runtime.arrays.arrays import Shard
+
+from laminax.typing import ArrayLike, DTypeLike
 
 _Axis = int | Sequence[int] | None
 _Index = Any  # integers, slices, None, Ellipsis, arrays of integers or booleans, and tuples of these

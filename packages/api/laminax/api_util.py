@@ -17,7 +17,7 @@ from laminax._src.names.extend.linear_util import WrappedFun, transformation_wit
 __all__ = ["debug_info", "flatten_axes", "flatten_fun", "flatten_fun_nokwargs", "safe_map", "shaped_abstractify"]
 
 
-def debug_info(traced_for: str, fun: Callable, args: Sequence[Any], kwargs: dict[str, Any], *, static_argnums: Sequence[int] = (),
+def debug_info(traced_for: str, fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, static_argnums: Sequence[int] = (),
                static_argnames: Sequence[str] = ()) -> DebugInfo:
     """The description of a function that is to be traced, for messages.
 
@@ -59,12 +59,12 @@ def flatten_fun_nokwargs(fun: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFu
     return transformation_with_aux2(_call, fun, in_tree)
 
 
-def _call_with_kwargs(fun: Callable, store: Any, in_tree: PyTreeDef, *leaves: Any) -> list[Any]:
+def _call_with_kwargs(fun: Callable[..., Any], store: Any, in_tree: PyTreeDef, *leaves: Any) -> list[Any]:
     args, kwargs = tree_unflatten(in_tree, leaves)
     return _flat_result(store, fun(*args, **kwargs))
 
 
-def _call(fun: Callable, store: Any, in_tree: PyTreeDef, *leaves: Any) -> list[Any]:
+def _call(fun: Callable[..., Any], store: Any, in_tree: PyTreeDef, *leaves: Any) -> list[Any]:
     return _flat_result(store, fun(*tree_unflatten(in_tree, leaves)))
 
 
@@ -74,7 +74,7 @@ def _flat_result(store: Any, result: Any) -> list[Any]:
     return flat
 
 
-def safe_map(f: Callable, *args: Iterable[Any]) -> list[Any]:
+def safe_map(f: Callable[..., Any], *args: Iterable[Any]) -> list[Any]:
     """The list of `f`'s results over one or more sequences, which must be of one length.
 
     Raises:

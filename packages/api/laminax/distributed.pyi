@@ -1,0 +1,25 @@
+# Written by tools/stubs.py.
+"""Programs of several processes; laminax supports one process only. A table of contents: names load on first use."""
+
+from collections.abc import Sequence
+
+__all__: list[str]
+
+def initialize(
+    coordinator_address: str | None = None,
+    num_processes: int | None = None,
+    process_id: int | None = None,
+    local_device_ids: int | Sequence[int] | None = None,
+    cluster_detection_method: str | None = None,
+    initialization_timeout: int = 300,
+    heartbeat_timeout_seconds: int = 100,
+    shutdown_timeout_seconds: int = 300,
+    coordinator_bind_address: str | None = None,
+    slice_index: int | None = None,
+    partition_index: int | None = None,
+) -> None:
+    """Begins a program of one process; comes before the first computation. Those of several are not supported."""
+def is_initialized() -> bool:
+    """Whether `initialize` was called, and `shutdown` not since."""
+def shutdown() -> None:
+    """Ends the program of processes that `initialize` began."""

@@ -1,0 +1,12 @@
+# Written by tools/stubs.py.
+"""The binomial distribution: successes among n trials of probability p. `loc` shifts it."""
+
+from laminax._array import Array
+from laminax.typing import ArrayLike
+
+__all__: list[str]
+
+def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Logarithm of the probability of a value of the binomial distribution, elementwise."""
+def pmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Probability of a value of the binomial distribution, elementwise."""

@@ -1,0 +1,24 @@
+# Written by tools/stubs.py.
+"""The normal distribution of mean `loc` and standard deviation `scale`."""
+
+from laminax._array import Array
+from laminax.typing import ArrayLike
+
+__all__: list[str]
+
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Distribution function of the normal distribution, elementwise."""
+def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Inverse of the survival function of the normal distribution, elementwise."""
+def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the distribution function of the normal distribution, elementwise."""
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the density of the normal distribution, elementwise."""
+def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the survival function, 1 - cdf of the normal distribution, elementwise."""
+def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Density of the normal distribution, elementwise."""
+def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Quantile function, the inverse of the distribution function of the normal distribution, elementwise."""
+def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Survival function, 1 - cdf of the normal distribution, elementwise."""
