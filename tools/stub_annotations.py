@@ -7,6 +7,7 @@ import builtins
 import collections.abc
 import importlib
 import inspect
+import re
 from typing import Any
 
 from stub_sources import Origin, home, is_table_of_contents, source_of
@@ -43,16 +44,25 @@ class Imports:
         """Whether the stub defines the name itself."""
         return name in self._taken
 
-    def lines(self) -> list[str]:
-        """The import statements, in order."""
+    def lines(self, text: str) -> list[str]:
+        """The import statements for the names that `text` uses, in order."""
+        words = set(re.findall(r"\w+", text))
         by_module: dict[str, list[str]] = {}
         plain = []
         for used, (module, name) in self._names.items():
+            if used not in words:
+                continue
             if name:
                 by_module.setdefault(module, []).append(name if name == used else f"{name} as {used}")
             else:
                 plain.append(f"import {module}" if module == used else f"import {module} as {used}")
-        return sorted(plain) + [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(by_module.items())]
+        return sorted(plain) + [_import_from(module, sorted(names)) for module, names in sorted(by_module.items())]
+
+
+def _import_from(module: str, names: list[str]) -> str:
+    """An import statement, over several lines where one is too short."""
+    line = f"from {module} import {', '.join(names)}"
+    return line if len(line) <= 140 else f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
 
 
 def translated(annotation: Any, module: str, imports: Imports) -> str:

@@ -94,7 +94,7 @@ def home(value: Any, name: str) -> Origin | None:
     """The module in whose source a value is defined, under the same name if there is such a one."""
     if isinstance(value, type):
         module = sys.modules.get(value.__module__)
-        if not value.__module__.startswith("laminax") and getattr(module, name, None) is value:
+        if not value.__module__.startswith(("laminax", "jaxlib")) and getattr(module, name, None) is value:
             return Origin(value.__module__, name)
     kinds = ("class", "alias") if isinstance(value, type) else ("alias", "value")
     origins = [origin for origin in _homes().get(id(value), ()) if source_of(origin.module).defined[origin.name] in kinds

@@ -76,9 +76,9 @@ def stub(module: str) -> str:
             entries.append(_function(name, member, imports))
         else:
             entries.append(f"{name}: {_type_of(member, imports)}")
-    docstring = f'"""{_first_paragraph(value.__doc__)}"""'
-    head = f"# Written by tools/stubs.py.\n{docstring}\n"
-    return "\n".join([head, *imports.lines(), *sorted(reexports), "", "__all__: list[str]", "", *([given] if given else []), *entries, ""])
+    body = "\n".join([*([given] if given else []), *entries, ""])
+    head = f'# Written by tools/stubs.py.\n"""{_first_paragraph(value.__doc__)}"""\n'
+    return "\n".join([head, *imports.lines(body), *sorted(reexports), "", "__all__: list[str]", "", body])
 
 
 def _given(module: str) -> tuple[str, set[str], dict[str, Origin]]:

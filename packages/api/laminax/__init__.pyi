@@ -2,7 +2,6 @@
 """laminax: function transformations for numerical Python, compiled by XLA."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
-from jaxlib._jax import Device as _Device
 from laminax._src.compiling.stages import Lowered, Traced
 from laminax._src.numerics.numpy.dynamic_slices import Slice
 from laminax_ir.options.ambient import Override
@@ -12,14 +11,13 @@ from laminax_ir.options.restoring import Together
 from laminax_ir.refs.refs import Ref as _Ref
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.avals import ShapedArray
+from laminax_runtime._jaxlib import Device as _Device
 from laminax_runtime.arrays.arrays import ArrayImpl
 from laminax_runtime.arrays.shardings import Index, Sharding
 from laminax_runtime.backends.meshes import Mesh
 from laminax_runtime.backends.placement import Device as __Device
 from numpy.dtypes import VoidDType
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, overload
-from jaxlib._jax import Device as Device
-from jaxlib._jax import NamedSharding as NamedSharding
 from laminax import ad as ad
 from laminax import ad_checkpoint as ad_checkpoint
 from laminax import api_util as api_util
@@ -65,6 +63,8 @@ from laminax._src.compiling.scopes import ensure_compile_time_eval as ensure_com
 from laminax_ir.refs.refs import Ref as Ref
 from laminax_ir.types.avals import ShapeDtypeStruct as ShapeDtypeStruct
 from laminax_ir.types.partition_specs import PartitionSpec as P
+from laminax_runtime._jaxlib import Device as Device
+from laminax_runtime._jaxlib import NamedSharding as NamedSharding
 from laminax_runtime.arrays.arrays import Shard as Shard
 from laminax_runtime.backends.meshes import set_mesh as set_mesh
 from laminax_runtime.backends.meshes import use_abstract_mesh as use_abstract_mesh

@@ -1,7 +1,6 @@
 # Written by tools/stubs.py.
 """The exceptions of laminax; each subclasses the built-in exception a caller would expect."""
 
-from jaxlib._jax import JaxRuntimeError as JaxRuntimeError
 from laminax_ir.types.errors import ConcretizationTypeError as ConcretizationTypeError
 from laminax_ir.types.errors import DTypeError as DTypeError
 from laminax_ir.types.errors import InconclusiveDimensionOperation as InconclusiveDimensionOperation
@@ -18,6 +17,7 @@ from laminax_ir.types.errors import TracerBoolConversionError as TracerBoolConve
 from laminax_ir.types.errors import TracerIntegerConversionError as TracerIntegerConversionError
 from laminax_ir.types.errors import UnboundAxisNameError as UnboundAxisNameError
 from laminax_ir.types.errors import UnexpectedTracerError as UnexpectedTracerError
+from laminax_runtime._jaxlib import XlaRuntimeError as JaxRuntimeError
 from laminax_runtime._jaxlib import XlaRuntimeError as XlaRuntimeError
 from laminax_runtime.base.errors import DeletedArrayError as DeletedArrayError
 from laminax_runtime.base.errors import PlatformError as PlatformError

@@ -3,7 +3,12 @@
 
 from collections.abc import Callable
 from laminax._array import Array as _Array
-from laminax._src.numerics.example_libraries.optimizer_states import Optimizer as _Optimizer, OptimizerState as _OptimizerState, State as _State, Step as _Step
+from laminax._src.numerics.example_libraries.optimizer_states import (
+    Optimizer as _Optimizer,
+    OptimizerState as _OptimizerState,
+    State as _State,
+    Step as _Step,
+)
 from laminax._src.numerics.example_libraries.schedules import Schedule as _Schedule
 from laminax.typing import ArrayLike
 from typing import Any

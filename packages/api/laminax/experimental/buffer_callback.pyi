@@ -3,9 +3,9 @@
 
 from collections.abc import Callable, Mapping
 from typing import Any
-from jaxlib._jax.ffi import Buffer as Buffer
-from jaxlib._jax.ffi import ExecutionContext as ExecutionContext
-from jaxlib._jax.ffi import ExecutionStage as ExecutionStage
+from laminax_runtime.backends.ffi import Buffer as Buffer
+from laminax_runtime.backends.ffi import ExecutionContext as ExecutionContext
+from laminax_runtime.backends.ffi import ExecutionStage as ExecutionStage
 
 __all__: list[str]
 

@@ -9,7 +9,11 @@ from laminax_ir.ops.contraction import PrecisionLike as _PrecisionLike, RaggedDo
 from laminax_ir.ops.convolution import ConvDimensionNumbers as _ConvDimensionNumbers
 from laminax_ir.ops.elementwise import Accuracy, RoundingMethod as _RoundingMethod
 from laminax_ir.ops.fft import FftType as _FftType
-from laminax_ir.ops.indexing import GatherDimensionNumbers as _GatherDimensionNumbers, GatherScatterMode as _GatherScatterMode, ScatterDimensionNumbers as _ScatterDimensionNumbers
+from laminax_ir.ops.indexing import (
+    GatherDimensionNumbers as _GatherDimensionNumbers,
+    GatherScatterMode as _GatherScatterMode,
+    ScatterDimensionNumbers as _ScatterDimensionNumbers,
+)
 from laminax_ir.ops.random_bits import RandomAlgorithm as _RandomAlgorithm
 from laminax_ir.ops.shape_tuples import Shape
 from laminax_ir.symbolic.symbolic_dims import DimSize
