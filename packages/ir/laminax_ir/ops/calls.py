@@ -242,8 +242,8 @@ class CustomJVPCall:
     def __init__(self, fun: Callable[..., Any], jvp: Callable[..., Any], operands: Sequence[Any], name: str) -> None:
         self.fun = fun
         self.jvp = jvp
-        self.operands = list(operands)
-        self.name = name
+        self.operands: list[Any] = list(operands)
+        self.name: str = name
 
     def bind(self) -> list[Any]:
         """Makes the call under the current trace."""
@@ -281,8 +281,8 @@ class CustomVJPCall:
         self.fun = fun
         self.fwd = fwd
         self.bwd = bwd
-        self.operands = list(operands)
-        self.name = name
+        self.operands: list[Any] = list(operands)
+        self.name: str = name
 
     def bind(self) -> list[Any]:
         """Makes the call under the current trace."""

@@ -78,7 +78,7 @@ class Restoring(ContextDecorator):
             _go_back(self, depth)
             raise
 
-    __exit__ = _Exit()
+    __exit__: _Exit = _Exit()
 
 
 class Together(Restoring):

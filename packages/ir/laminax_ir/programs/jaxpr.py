@@ -46,7 +46,7 @@ class Var:
     __slots__ = ("aval", "__weakref__")
 
     def __init__(self, aval: Any) -> None:
-        self.aval = aval  # a `ShapedArray`, or the type of a reference
+        self.aval: Any = aval  # a `ShapedArray`, or the type of a reference
 
     def __repr__(self) -> str:
         return f"Var({id(self):#x}):{self.aval.str_short()}"
@@ -73,8 +73,8 @@ class Literal:
     __slots__ = ("val", "aval")
 
     def __init__(self, val: Any, aval: ShapedArray | None = None) -> None:
-        self.val = val
-        self.aval = get_aval(val) if aval is None else aval
+        self.val: Any = val
+        self.aval: ShapedArray = get_aval(val) if aval is None else aval
 
     def __repr__(self) -> str:
         return f"{self.val}:{self.aval.str_short()}"
@@ -129,12 +129,12 @@ class Jaxpr:
 
     def __init__(self, constvars: Sequence[Var], invars: Sequence[Var], outvars: Sequence[Atom],
                  eqns: Sequence[JaxprEqn], effects: Iterable[Any] | None = None, debug_info: str | None = None) -> None:
-        self.constvars = list(constvars)
-        self.invars = list(invars)
+        self.constvars: list[Var] = list(constvars)
+        self.invars: list[Var] = list(invars)
         self.outvars = list(outvars)
-        self.eqns = list(eqns)
-        self.effects = joined_effects(self.eqns) if effects is None else frozenset(effects)
-        self.debug_info = debug_info
+        self.eqns: list[JaxprEqn] = list(eqns)
+        self.effects: frozenset[Any] = joined_effects(self.eqns) if effects is None else frozenset(effects)
+        self.debug_info: str | None = debug_info
 
     @property
     def in_avals(self) -> list[ShapedArray]:
@@ -176,16 +176,16 @@ class ClosedJaxpr:
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> None:
         if len(consts) != len(jaxpr.constvars):
             raise ValueError(f"ClosedJaxpr: {len(jaxpr.constvars)} constvars but {len(consts)} consts")
-        self.jaxpr = jaxpr
-        self.consts = list(consts)
+        self.jaxpr: Jaxpr = jaxpr
+        self.consts: list[Any] = list(consts)
         self.without_consts: ClosedJaxpr | None = None  # the form in which it is called, once it has been
         self.derived: dict[tuple[Any, ...], Any] = {}
 
-    in_avals = property(lambda self: self.jaxpr.in_avals)
-    out_avals = property(lambda self: self.jaxpr.out_avals)
-    eqns = property(lambda self: self.jaxpr.eqns)
-    effects = property(lambda self: self.jaxpr.effects)
-    literals = property(lambda self: self.consts)
+    in_avals: property = property(lambda self: self.jaxpr.in_avals)
+    out_avals: property = property(lambda self: self.jaxpr.out_avals)
+    eqns: property = property(lambda self: self.jaxpr.eqns)
+    effects: property = property(lambda self: self.jaxpr.effects)
+    literals: property = property(lambda self: self.consts)
 
     def remember(self, question: tuple[Any, ...], answer: Any) -> Any:
         """Adds an answer to `derived`, which is emptied first once it has a few hundred; returns the answer."""

@@ -60,11 +60,11 @@ class Primitive:
 
     def __init__(self, name: str, *, multiple_results: bool = False, family: str | None = None, module: str | None = None,
                  traits: Iterable[Trait] = ()) -> None:
-        self.name = name
-        self.module = module or f"laminax_ir.ops.{family}"
-        self.multiple_results = multiple_results
-        self.family = family
-        self.traits = frozenset(traits)
+        self.name: str = name
+        self.module: str = module or f"laminax_ir.ops.{family}"
+        self.multiple_results: bool = multiple_results
+        self.family: str | None = family
+        self.traits: frozenset[Trait] = frozenset(traits)
         self.shape_rule: Callable[..., Any] = _NoShapeRule(name)
         self.effects_rule: Callable[..., Any] | None = None
         self.impl: Callable[..., Any] | None = None
@@ -150,7 +150,7 @@ class RuleTable(dict):
         self.kind = kind
         self.package = package
         self.hint = hint
-        self.title = title or f"{kind.capitalize()} rule"
+        self.title: str = title or f"{kind.capitalize()} rule"
 
     def __missing__(self, primitive: Primitive) -> Callable[..., Any]:
         self.load(primitive)

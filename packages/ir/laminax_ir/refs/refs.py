@@ -48,10 +48,10 @@ class Ref:
             raise TypeError("Ref: references are made by new_ref(value), not by calling their type")
         return object.__new__(cls)
 
-    shape = property(operator.attrgetter("aval.inner_aval.shape"), doc="Sizes of the axes.")
-    dtype = property(operator.attrgetter("aval.inner_aval.dtype"), doc="The dtype of the elements.")
-    ndim = property(operator.attrgetter("aval.inner_aval.ndim"), doc="The number of axes.")
-    size = property(operator.attrgetter("aval.inner_aval.size"), doc="The number of elements.")
+    shape: property = property(operator.attrgetter("aval.inner_aval.shape"), doc="Sizes of the axes.")
+    dtype: property = property(operator.attrgetter("aval.inner_aval.dtype"), doc="The dtype of the elements.")
+    ndim: property = property(operator.attrgetter("aval.inner_aval.ndim"), doc="The number of axes.")
+    size: property = property(operator.attrgetter("aval.inner_aval.size"), doc="The number of elements.")
 
     def load(self) -> Any:
         """The whole value, in the trace where the reference lives, which must be current."""
@@ -184,8 +184,8 @@ class _At:
     __slots__ = ("ref", "before")
 
     def __init__(self, ref: Ref, before: tuple[Place, ...]) -> None:
-        self.ref = ref
-        self.before = before
+        self.ref: Ref = ref
+        self.before: tuple[Place, ...] = before
 
     def __getitem__(self, index: Any) -> RefView:
         view = RefView(self.ref, self.before)
@@ -198,8 +198,8 @@ class RefView:
     __slots__ = ("ref", "places")
 
     def __init__(self, ref: Ref, places: tuple[Place, ...]) -> None:
-        self.ref = ref
-        self.places = places
+        self.ref: Ref = ref
+        self.places: tuple[Place, ...] = places
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -38,7 +38,7 @@ class SymbolicScope:
         self.product_bounds: dict[Product, Interval] = {}
         self._bounds: dict[SymbolicDim, Interval] = {}
         self._open: dict[SymbolicDim, Interval] = {}  # bounds that are being computed
-        self.texts = tuple(constraints_str)
+        self.texts: tuple[str, ...] = tuple(constraints_str)
         self._place = source.summarize(source.current()) or "an unknown place"
         for text in sorted(self.texts, key=len):  # the simple ones first: they simplify the others
             self._add(text)

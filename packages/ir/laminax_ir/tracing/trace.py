@@ -47,8 +47,8 @@ class Trace:
     parent: Trace  # interprets the operations that this trace passes on; the bottom trace has none
 
     def __init__(self, name: str = "", argument_names: Sequence[str] | Callable[[int], str] | None = None) -> None:
-        self.ended = False
-        self.name = name
+        self.ended: bool = False
+        self.name: str = name
         self.argument_names = argument_names
 
     @property
@@ -221,7 +221,7 @@ class current_trace(Restoring):
 
     def __init__(self, trace: Trace) -> None:
         self._saved = []
-        self.trace = trace
+        self.trace: Trace = trace
 
     def _recreate_cm(self) -> current_trace:
         return current_trace(self.trace)
@@ -361,11 +361,11 @@ class Tracer:
     aval: ShapedArray
 
     # Rules ask for these several times per operation; a property without Python code costs half as much.
-    shape = property(operator.attrgetter("aval.shape"), doc="Sizes of the axes.")
-    dtype = property(operator.attrgetter("aval.dtype"), doc="The dtype of the elements.")
-    ndim = property(operator.attrgetter("aval.ndim"), doc="The number of axes.")
-    size = property(operator.attrgetter("aval.size"), doc="The number of elements.")
-    weak_type = property(operator.attrgetter("aval.weak_type"), doc="Whether the dtype yields to that of other operands.")
+    shape: property = property(operator.attrgetter("aval.shape"), doc="Sizes of the axes.")
+    dtype: property = property(operator.attrgetter("aval.dtype"), doc="The dtype of the elements.")
+    ndim: property = property(operator.attrgetter("aval.ndim"), doc="The number of axes.")
+    size: property = property(operator.attrgetter("aval.size"), doc="The number of elements.")
+    weak_type: property = property(operator.attrgetter("aval.weak_type"), doc="Whether the dtype yields to that of other operands.")
 
     def concrete_value(self) -> Any:
         """The concrete array behind this tracer, or None when there is none yet."""

@@ -39,9 +39,9 @@ class Layout:
 
     def __init__(self, major_to_minor: Sequence[int], tiling: Sequence[Sequence[int]] | None = None,
                  sub_byte_element_size_in_bits: int = 0) -> None:
-        self.major_to_minor = tuple(major_to_minor)
-        self.tiling = None if tiling is None else tuple(map(tuple, tiling))
-        self.sub_byte_element_size_in_bits = sub_byte_element_size_in_bits
+        self.major_to_minor: tuple[int, ...] = tuple(major_to_minor)
+        self.tiling: tuple[tuple[int, ...], ...] | None = None if tiling is None else tuple(map(tuple, tiling))
+        self.sub_byte_element_size_in_bits: int = sub_byte_element_size_in_bits
         if sorted(self.major_to_minor) != list(range(len(self.major_to_minor))):
             raise ValueError(f"Layout: major_to_minor must have each axis once, 0 to {len(self.major_to_minor) - 1}, "
                              f"got {self.major_to_minor}")
@@ -100,7 +100,7 @@ class Format:
                              "Please pass a `jax.sharding.NamedSharding` or `jax.sharding.SingleDeviceSharding` to the sharding argument. "
                              f"Got sharding {sharding}.")
         self.layout = layout
-        self.sharding = sharding
+        self.sharding: Any | None = sharding
 
     def __eq__(self, other: object) -> bool:
         return (self.layout, self.sharding) == (other.layout, other.sharding) if isinstance(other, Format) else NotImplemented

@@ -344,10 +344,14 @@ class ShapeDtypeStruct:
                  named_shape: Mapping[Any, int] | None = None) -> None:
         if dtype is None or shape is None:
             raise ValueError(f"ShapeDtypeStruct: {'dtype' if dtype is None else 'shape'} must be specified, got {shape=} and {dtype=}")
+<<<<<<< HEAD
         self.shape = tuple(shape)
         if any(size is None for size in self.shape):
             raise ValueError(f"ShapeDtypeStruct: `shape` cannot have None. Got {self.shape}. A size that is not known is a symbolic "
                              "dimension, which export.symbolic_shape makes.")
+=======
+        self.shape: tuple[Any, ...] = tuple(shape)
+>>>>>>> fe64b2fa (Attributes of public classes are annotated)
         self.dtype = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
         if isinstance(sharding, Format):
             if sharding.layout is AUTO:
@@ -356,8 +360,8 @@ class ShapeDtypeStruct:
             self._layout, self.sharding = sharding.layout, sharding.sharding
         else:
             self._layout, self.sharding = None, sharding
-        self.weak_type = weak_type
-        self.named_shape = {} if named_shape is None else dict(named_shape)
+        self.weak_type: bool = weak_type
+        self.named_shape: dict[Any, int] = {} if named_shape is None else dict(named_shape)
 
     @property
     def format(self) -> Format:

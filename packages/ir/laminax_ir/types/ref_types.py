@@ -30,13 +30,13 @@ class AbstractRef:
     def __reduce__(self) -> tuple[Any, ...]:
         return AbstractRef, (self.inner_aval,)
 
-    shape = property(operator.attrgetter("inner_aval.shape"), doc="Sizes of the axes.")
-    dtype = property(operator.attrgetter("inner_aval.dtype"), doc="The dtype of the elements.")
-    ndim = property(operator.attrgetter("inner_aval.ndim"), doc="The number of axes.")
-    size = property(operator.attrgetter("inner_aval.size"), doc="The number of elements.")
-    weak_type = property(operator.attrgetter("inner_aval.weak_type"), doc="Whether the dtype yields to that of other operands.")
-    named_shape = property(operator.attrgetter("inner_aval.named_shape"), doc="The named axes that the array varies over.")
-    _named = property(operator.attrgetter("inner_aval._named"))
+    shape: property = property(operator.attrgetter("inner_aval.shape"), doc="Sizes of the axes.")
+    dtype: property = property(operator.attrgetter("inner_aval.dtype"), doc="The dtype of the elements.")
+    ndim: property = property(operator.attrgetter("inner_aval.ndim"), doc="The number of axes.")
+    size: property = property(operator.attrgetter("inner_aval.size"), doc="The number of elements.")
+    weak_type: property = property(operator.attrgetter("inner_aval.weak_type"), doc="Whether the dtype yields to that of other operands.")
+    named_shape: property = property(operator.attrgetter("inner_aval.named_shape"), doc="The named axes that the array varies over.")
+    _named: property = property(operator.attrgetter("inner_aval._named"))
 
     def to_tangent_aval(self) -> AbstractRef:
         """The type of references to tangents."""

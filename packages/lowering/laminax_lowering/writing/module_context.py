@@ -28,13 +28,13 @@ class ModuleContext:
         self.platforms = platforms
         self.plan = plan
         self.name = name
-        self.axis_env = dict(axis_env or {})
+        self.axis_env: dict[Any, int] = dict(axis_env or {})
         self.functions: list[str] = []
         self.locations: list[str] = []
         self.keepalives: list[Any] = []
         self.imported: dict[Any, str] = {}  # exported programs, and what they are called here
         self.host_callbacks: list[Callable[..., Any]] = []
-        self.meshes = MeshTable()
+        self.meshes: MeshTable = MeshTable()
         self.manual_mesh: Any = None  # of the manual computation that is being written, and the axes that it runs along
         self.manual_axes: frozenset[Any] = frozenset()
         self.axis_positions: dict[Any, Value] = {}  # of the device that runs it, where the compiler cannot be asked

@@ -18,11 +18,11 @@ class Value:
     __slots__ = ("name", "aval")
 
     def __init__(self, name: str, aval: ShapedArray) -> None:
-        self.name = name
-        self.aval = aval
+        self.name: str = name
+        self.aval: ShapedArray = aval
 
-    shape = property(attrgetter("aval.shape"))
-    dtype = property(attrgetter("aval.dtype"))
+    shape: property = property(attrgetter("aval.shape"))
+    dtype: property = property(attrgetter("aval.dtype"))
 
 
 class AtomValues(dict):

@@ -47,7 +47,7 @@ def make_array_from_callback(
         if sharding.layout is AUTO:
             raise TypeError("make_array_from_callback: `Layout.AUTO` cannot be used in place of a device-local layout when calling "
                             f"`jax.make_array_from_callback`. Got {sharding}. Give a Layout, or None for the default.")
-        whole = make_array_from_callback(shape, sharding.sharding, data_callback, dtype)
+        whole = make_array_from_callback(shape, cast(shardings.Sharding, sharding.sharding), data_callback, dtype)
         return whole if sharding.layout is None else layouts.relayout(whole, cast(Layout, sharding.layout))
     if not isinstance(sharding, shardings.Sharding):
         raise TypeError("make_array_from_callback: sharding should be an instance of `jax.sharding`. "

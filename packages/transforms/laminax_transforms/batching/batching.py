@@ -37,8 +37,8 @@ class BatchTracer(Tracer):
 
     def __init__(self, trace: BatchTrace, value: ArrayLike, batch_axis: int) -> None:
         self._trace = trace
-        self.value = value
-        self.batch_axis = batch_axis
+        self.value: ArrayLike = value
+        self.batch_axis: int = batch_axis
         self._aval: ShapedArray | None = None
 
     @property
@@ -74,8 +74,8 @@ class BatchTrace(Trace):
     def __init__(self, parent: Trace, axis: Axis, name: str = "", mapping: object = None) -> None:
         super().__init__(name)
         self.parent = parent
-        self.axis = axis
-        self.mapping = object() if mapping is None else mapping
+        self.axis: Axis = axis
+        self.mapping: object = object() if mapping is None else mapping
 
     def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         values = []

@@ -50,7 +50,7 @@ class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = (),
                  nondiff_argnames: str | Sequence[str] = ()) -> None:
         super().__init__(fun)
-        self.nondiff_argnums = nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
+        self.nondiff_argnums: tuple[int, ...] = nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
         self.jvp: Callable[..., Any] | None = None
         self.symbolic_zeros = False
 
@@ -196,7 +196,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = (),
                  nondiff_argnames: str | Sequence[str] = ()) -> None:
         super().__init__(fun)
-        self.nondiff_argnums = nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
+        self.nondiff_argnums: tuple[int, ...] = nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
         self.symbolic_zeros = False

@@ -27,11 +27,11 @@ class SymbolicZero:
     __slots__ = ("aval",)
 
     def __init__(self, aval: ShapedArray) -> None:
-        self.aval = aval
+        self.aval: ShapedArray = aval
 
-    shape = property(lambda self: self.aval.shape)
-    dtype = property(lambda self: self.aval.dtype)
-    ndim = property(lambda self: self.aval.ndim)
+    shape: property = property(lambda self: self.aval.shape)
+    dtype: property = property(lambda self: self.aval.dtype)
+    ndim: property = property(lambda self: self.aval.ndim)
 
     def __repr__(self) -> str:
         return f"SymbolicZero({self.aval.str_short()})"

@@ -352,8 +352,8 @@ def save_and_offload_only_these_names(*, names_which_can_be_saved: Sequence[str]
 class checkpoint_policies:
     """The policies for `checkpoint`; those that take names or policies are functions that return one."""
 
-    everything_saveable = staticmethod(everything_saveable)
-    nothing_saveable = staticmethod(nothing_saveable)
+    everything_saveable: staticmethod[..., bool] = staticmethod(everything_saveable)
+    nothing_saveable: staticmethod[..., bool] = staticmethod(nothing_saveable)
     dots_saveable = staticmethod(dots_saveable)
     checkpoint_dots = staticmethod(dots_saveable)
     dots_with_no_batch_dims_saveable = staticmethod(dots_with_no_batch_dims_saveable)

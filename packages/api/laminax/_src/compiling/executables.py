@@ -40,11 +40,11 @@ class Program:
 
     def __init__(self, executable: runtime.Executable | runtime.ExecutableSequence, const_args: list[Any], out_avals: Sequence[ShapedArray],
                  is_wrapping: bool, effects: frozenset[Any]) -> None:
-        self.executable = executable
-        self.const_args = const_args
-        self.out_avals = out_avals
-        self.is_wrapping = is_wrapping
-        self.effects = effects
+        self.executable: Any = executable
+        self.const_args: list[Any] = const_args
+        self.out_avals: Sequence[ShapedArray] = out_avals
+        self.is_wrapping: bool = is_wrapping
+        self.effects: frozenset[Any] = effects
 
     def __reduce__(self) -> tuple[type[Any], tuple[Any, ...]]:
         return Program, tuple(getattr(self, name) for name in self.__slots__)

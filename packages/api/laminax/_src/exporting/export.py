@@ -104,14 +104,14 @@ class Exported:
                  module_kept_var_idx: Sequence[int] | None = None, has_dynamic_shapes: bool = False) -> None:
         self.fun_name = fun_name
         self.in_tree = in_tree
-        self.in_avals = tuple(in_avals)
+        self.in_avals: tuple[ShapedArray, ...] = tuple(in_avals)
         self.out_tree = out_tree
-        self.out_avals = tuple(out_avals)
-        self.disabled_safety_checks = tuple(disabled_safety_checks)
+        self.out_avals: tuple[ShapedArray, ...] = tuple(out_avals)
+        self.disabled_safety_checks: tuple[DisabledSafetyCheck, ...] = tuple(disabled_safety_checks)
         self.calling_convention_version = calling_convention_version
         self.mlir_module_serialized = mlir_module_serialized
-        self.platforms = tuple(platforms)
-        self.module_kept_var_idx = tuple(range(len(self.in_avals)) if module_kept_var_idx is None else module_kept_var_idx)
+        self.platforms: tuple[str, ...] = tuple(platforms)
+        self.module_kept_var_idx: tuple[int, ...] = tuple(range(len(self.in_avals)) if module_kept_var_idx is None else module_kept_var_idx)
         self._layout = layout
         self._has_dynamic_shapes = has_dynamic_shapes
         self._make_vjp = make_vjp

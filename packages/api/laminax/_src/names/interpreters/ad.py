@@ -30,7 +30,7 @@ class _StandIn:
     __slots__ = ("aval",)
 
     def __init__(self, aval: ShapedArray) -> None:
-        self.aval = aval
+        self.aval: ShapedArray = aval
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.aval.str_short()})"

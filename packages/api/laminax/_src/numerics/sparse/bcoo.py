@@ -58,12 +58,12 @@ class BCOO(JAXSparse):
         self.indices_sorted, self.unique_indices = indices_sorted, unique_indices
         _check(self)
 
-    nse = property(lambda self: self.indices.shape[-2], doc="Number of entries that are stored, in each batch.")
-    n_batch = property(lambda self: self.indices.ndim - 2, doc="Number of batch axes, the first ones.")
-    n_sparse = property(lambda self: self.indices.shape[-1], doc="Number of sparse axes, those between.")
-    n_dense = property(lambda self: self.data.ndim - 1 - self.n_batch, doc="Number of dense axes, the last ones.")
-    _bufs = property(lambda self: (self.data, self.indices))
-    _info = property(lambda self: SparseInfo(self.shape, self.indices_sorted, self.unique_indices))
+    nse: property = property(lambda self: self.indices.shape[-2], doc="Number of entries that are stored, in each batch.")
+    n_batch: property = property(lambda self: self.indices.ndim - 2, doc="Number of batch axes, the first ones.")
+    n_sparse: property = property(lambda self: self.indices.shape[-1], doc="Number of sparse axes, those between.")
+    n_dense: property = property(lambda self: self.data.ndim - 1 - self.n_batch, doc="Number of dense axes, the last ones.")
+    _bufs: property = property(lambda self: (self.data, self.indices))
+    _info: property = property(lambda self: SparseInfo(self.shape, self.indices_sorted, self.unique_indices))
 
     def _described_layout(self) -> str:
         return "".join(f", {name}={value}" for name, value in (("n_batch", self.n_batch), ("n_dense", self.n_dense)) if value)

@@ -55,12 +55,12 @@ class BCSR(JAXSparse):
         self.indices_sorted, self.unique_indices = indices_sorted, unique_indices
         _check(self)
 
-    nse = property(lambda self: self.indices.shape[-1], doc="Number of entries that are stored, in each batch.")
-    n_batch = property(lambda self: self.indices.ndim - 1, doc="Number of batch axes, the first ones.")
-    n_sparse = property(lambda _: 2, doc="Number of sparse axes: rows and columns.")
-    n_dense = property(lambda self: self.data.ndim - self.indices.ndim, doc="Number of dense axes, the last ones.")
-    _bufs = property(lambda self: (self.data, self.indices, self.indptr))
-    _info = property(lambda self: SparseInfo(self.shape, self.indices_sorted, self.unique_indices))
+    nse: property = property(lambda self: self.indices.shape[-1], doc="Number of entries that are stored, in each batch.")
+    n_batch: property = property(lambda self: self.indices.ndim - 1, doc="Number of batch axes, the first ones.")
+    n_sparse: property = property(lambda _: 2, doc="Number of sparse axes: rows and columns.")
+    n_dense: property = property(lambda self: self.data.ndim - self.indices.ndim, doc="Number of dense axes, the last ones.")
+    _bufs: property = property(lambda self: (self.data, self.indices, self.indptr))
+    _info: property = property(lambda self: SparseInfo(self.shape, self.indices_sorted, self.unique_indices))
     _described_layout = BCOO._described_layout
     _has_rules = True
 

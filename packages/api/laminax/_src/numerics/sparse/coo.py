@@ -35,8 +35,8 @@ class COO(JAXSparse):
         self._rows_sorted, self._cols_sorted = rows_sorted, cols_sorted
         check_matrix(self, self.data, self.row, self.col)
 
-    nse = property(lambda self: self.data.size, doc="Number of entries that are stored.")
-    _bufs = property(lambda self: (self.data, self.row, self.col))
+    nse: property = property(lambda self: self.data.size, doc="Number of entries that are stored.")
+    _bufs: property = property(lambda self: (self.data, self.row, self.col))
 
     @classmethod
     def fromdense(cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32) -> COO:

@@ -30,8 +30,8 @@ class _Compressed(JAXSparse):
             raise ValueError(f"{type(self).__name__} of shape {self.shape}: indptr must have {self._row_shape[0] + 1} elements, got "
                              f"{self.indptr.size}")
 
-    nse = property(lambda self: self.data.size, doc="Number of entries that are stored.")
-    _bufs = property(lambda self: (self.data, self.indices, self.indptr))
+    nse: property = property(lambda self: self.data.size, doc="Number of entries that are stored.")
+    _bufs: property = property(lambda self: (self.data, self.indices, self.indptr))
     _row_shape: tuple[int, int]
 
     @staticmethod
@@ -77,7 +77,7 @@ class CSR(_Compressed):
       shape: of the matrix.
     """
 
-    _row_shape = property(lambda self: self.shape)
+    _row_shape: property = property(lambda self: self.shape)
 
     @staticmethod
     def _row_shape_of(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -116,7 +116,7 @@ class CSC(_Compressed):
       shape: of the matrix.
     """
 
-    _row_shape = property(lambda self: self.shape[::-1])
+    _row_shape: property = property(lambda self: self.shape[::-1])
 
     @staticmethod
     def _row_shape_of(shape: tuple[int, ...]) -> tuple[int, ...]:
