@@ -2,6 +2,7 @@
 """laminax: function transformations for numerical Python, compiled by XLA."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from laminax._src.autojit.autojit import F
 from laminax._src.compiling.stages import Lowered, Traced
 from laminax._src.numerics.numpy.dynamic_slices import Slice
 from laminax_ir.options.ambient import Override
@@ -226,6 +227,8 @@ __version_info__: tuple
 allow_f16_reductions: Option
 array_garbage_collection_guard: Option
 auto_pcast: Option
+def autojit(func: F) -> F:
+    """`jit` for a function whose arguments and results are any objects: arrays are found in them, all else is static."""
 check_tracer_leaks: Option
 checking_leaks: Option
 def clear_caches() -> None:

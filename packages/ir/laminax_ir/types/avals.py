@@ -344,15 +344,11 @@ class ShapeDtypeStruct:
                  named_shape: Mapping[Any, int] | None = None) -> None:
         if dtype is None or shape is None:
             raise ValueError(f"ShapeDtypeStruct: {'dtype' if dtype is None else 'shape'} must be specified, got {shape=} and {dtype=}")
-<<<<<<< HEAD
-        self.shape = tuple(shape)
+        self.shape: tuple[Any, ...] = tuple(shape)
         if any(size is None for size in self.shape):
             raise ValueError(f"ShapeDtypeStruct: `shape` cannot have None. Got {self.shape}. A size that is not known is a symbolic "
                              "dimension, which export.symbolic_shape makes.")
-=======
-        self.shape: tuple[Any, ...] = tuple(shape)
->>>>>>> fe64b2fa (Attributes of public classes are annotated)
-        self.dtype = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
+        self.dtype: Any = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
         if isinstance(sharding, Format):
             if sharding.layout is AUTO:
                 raise TypeError("ShapeDtypeStruct: `Layout.AUTO` cannot be used in place of a device-local layout in a "
