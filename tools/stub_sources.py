@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib.util
+import inspect
 import pathlib
 import sys
 import types
@@ -71,6 +72,14 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 def is_table_of_contents(module: str) -> bool:
     """Whether a module finds its names when they are first used, which type checkers cannot follow."""
     return "__getattr__" in source_of(module).defined
+
+
+def needs_stub(module: str) -> bool:
+    """Whether type checkers miss names of a module: it is a table of contents, or names are what calls return."""
+    if is_table_of_contents(module):
+        return True
+    return any(kind == "value" and not name.startswith("_") and inspect.isfunction(getattr(sys.modules.get(module), name, None))
+               for name, kind in source_of(module).defined.items())
 
 
 def is_public(module: str) -> bool:

@@ -24,11 +24,12 @@ from typing import Any
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from stub_annotations import Imports, translated  # noqa: E402
-from stub_sources import Origin, home, is_table_of_contents  # noqa: E402
+from stub_sources import Origin, home, needs_stub  # noqa: E402
 
 REPOSITORY = pathlib.Path(__file__).absolute().parents[1]
 API = REPOSITORY / "packages" / "api"
 GIVEN = pathlib.Path(__file__).parent / "given_stubs"
+_BUILTINS = (bool, int, float, str, tuple, frozenset, set, dict)
 ANY = Origin("typing", "Any")
 ARRAY = Origin("laminax._array", "Array")
 
@@ -37,12 +38,13 @@ ARRAY = Origin("laminax._array", "Array")
 
 
 def public_modules() -> Iterator[str]:
-    """The public modules of laminax that are tables of contents."""
+    """The public modules of laminax, loaded."""
     for path in sorted((API / "laminax").rglob("*.py")):
         parts = path.relative_to(API).with_suffix("").parts
         parts = parts[:-1] if parts[-1] == "__init__" else parts
-        if not any(part.startswith("_") for part in parts) and is_table_of_contents(".".join(parts)):
-            yield ".".join(parts)
+        if not any(part.startswith("_") for part in parts):
+            importlib.import_module(module := ".".join(parts))
+            yield module
 
 
 def stub_path(module: str) -> pathlib.Path:
@@ -129,7 +131,7 @@ def _type_of(value: Any, imports: Imports) -> str:
         return f"type[{imports.name('Any', ANY)}]"
     for kind in type(value).__mro__:
         if kind.__module__ == "builtins":
-            return kind.__name__ if kind in (bool, int, float, str, tuple, frozenset, set, dict) else imports.name("Any", ANY)
+            return translated(kind.__name__, "builtins", imports) if kind in _BUILTINS else imports.name("Any", ANY)
         if not kind.__name__.startswith("_") and (origin := home(kind, kind.__name__)) is not None:
             return imports.name(origin.name, origin)
         if (origin := home(kind, kind.__name__)) is not None and callable(value):
@@ -204,9 +206,9 @@ def main() -> int:
 def stale_stubs() -> dict[pathlib.Path, str]:
     """The stubs that are missing or not current, with what they should say."""
     importlib.import_module("laminax._src")
-    modules = list(public_modules())
+    modules = [module for module in public_modules() if needs_stub(module)]
     for module in modules:
-        for name in importlib.import_module(module).__all__:
+        for name in sys.modules[module].__all__:
             getattr(sys.modules[module], name)  # loads what defines it
     texts = {stub_path(module): stub(module) for module in modules}
     return {path: text for path, text in texts.items() if not path.exists() or path.read_text() != text}

@@ -223,7 +223,7 @@ def device_put(x: _A, device: Any = None, *, src: Any = None, donate: Any = Fals
     """Transfers values to a device."""
 
 __version__: str
-__version_info__: tuple
+__version_info__: tuple[Any, ...]
 allow_f16_reductions: Option
 array_garbage_collection_guard: Option
 auto_pcast: Option

@@ -29,15 +29,15 @@ def Dense(out_dim: int, W_init: Initializer = ..., b_init: Initializer = ...) ->
     """A fully connected layer: inputs @ W + b."""
 def Dropout(rate: float, mode: str = 'train') -> Layer:
     """A layer that keeps each input with probability `rate`, divided by it, and sets the others to 0."""
-Elu: tuple
-Exp: tuple
+Elu: tuple[Any, ...]
+Exp: tuple[Any, ...]
 def FanInConcat(axis: int = -1) -> Layer:
     """A layer that joins a sequence of inputs along an axis."""
-FanInSum: tuple
+FanInSum: tuple[Any, ...]
 def FanOut(num: int) -> Layer:
     """A layer that returns its inputs `num` times, in a list."""
-Flatten: tuple
-Gelu: tuple
+Flatten: tuple[Any, ...]
+Gelu: tuple[Any, ...]
 def GeneralConv(
     dimension_numbers: DimensionNumbers,
     out_chan: int,
@@ -58,19 +58,19 @@ def GeneralConvTranspose(
     b_init: Initializer = ...,
 ) -> Layer:
     """A transposed convolution (see `lax.conv_transpose`), which upsamples by `strides`, plus a bias per channel."""
-Identity: tuple
-LeakyRelu: tuple
-LogSoftmax: tuple
+Identity: tuple[Any, ...]
+LeakyRelu: tuple[Any, ...]
+LogSoftmax: tuple[Any, ...]
 def MaxPool(window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Any = 'VALID', spec: str | None = None) -> Layer:
     """The largest element of each window."""
-Relu: tuple
-Selu: tuple
-Sigmoid: tuple
-Softmax: tuple
-Softplus: tuple
+Relu: tuple[Any, ...]
+Selu: tuple[Any, ...]
+Sigmoid: tuple[Any, ...]
+Softmax: tuple[Any, ...]
+Softplus: tuple[Any, ...]
 def SumPool(window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Any = 'VALID', spec: str | None = None) -> Layer:
     """The sum of each window. Args, Returns and Raises as of `MaxPool`."""
-Tanh: tuple
+Tanh: tuple[Any, ...]
 def elementwise(fun: Callable[..., Any], **fun_kwargs: Any) -> Layer:
     """A layer that applies a function, which keeps shapes, to its inputs."""
 def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:

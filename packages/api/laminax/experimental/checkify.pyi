@@ -15,8 +15,8 @@ from laminax_ir.ops.checks import OOBError as OOBError
 
 __all__: list[str]
 
-all_checks: frozenset
-automatic_checks: frozenset
+all_checks: frozenset[Any]
+automatic_checks: frozenset[Any]
 def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs: Any) -> None:
     """States that something must be true."""
 def check_error(error: _Error) -> None:
@@ -25,9 +25,9 @@ def checkify(f: Callable[..., Any], errors: frozenset[_ErrorCategory] = ...) -> 
     """Makes a function return, beside its result, which check failed first."""
 def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
     """As `check`, with an effect only where the function is wrapped in `checkify`."""
-div_checks: frozenset
-float_checks: frozenset
-index_checks: frozenset
+div_checks: frozenset[Any]
+float_checks: frozenset[Any]
+index_checks: frozenset[Any]
 init_error: _Error
-nan_checks: frozenset
-user_checks: frozenset
+nan_checks: frozenset[Any]
+user_checks: frozenset[Any]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Callable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Callable, Iterator
 
 import numpy as np
 
@@ -106,7 +106,7 @@ class PRNGKeyArray:
     """
 
     __slots__ = ("dtype", "base", "_used", "__weakref__")
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
     __array_priority__ = 100
 
     dtype: dtypes.KeyDType

@@ -240,8 +240,8 @@ class CustomJVPCall:
     __slots__ = ("fun", "jvp", "operands", "name")
 
     def __init__(self, fun: Callable[..., Any], jvp: Callable[..., Any], operands: Sequence[Any], name: str) -> None:
-        self.fun = fun
-        self.jvp = jvp
+        self.fun: Callable[..., Any] = fun
+        self.jvp: Callable[..., Any] = jvp
         self.operands: list[Any] = list(operands)
         self.name: str = name
 
@@ -278,9 +278,9 @@ class CustomVJPCall:
 
     def __init__(self, fun: Callable[..., Any], fwd: Callable[..., Any], bwd: Callable[..., Any], operands: Sequence[Any],
                  name: str) -> None:
-        self.fun = fun
-        self.fwd = fwd
-        self.bwd = bwd
+        self.fun: Callable[..., Any] = fun
+        self.fwd: Callable[..., Any] = fwd
+        self.bwd: Callable[..., Any] = bwd
         self.operands: list[Any] = list(operands)
         self.name: str = name
 

@@ -283,7 +283,11 @@ class PrefixMismatch:
     __slots__ = ("path", "reason", "prefix", "full", "advice")
 
     def __init__(self, path: KeyPath, reason: str, prefix: str, full: str, advice: str) -> None:
-        self.path, self.reason, self.prefix, self.full, self.advice = path, reason, prefix, full, advice
+        self.path: KeyPath = path
+        self.reason: str = reason
+        self.prefix: str = prefix
+        self.full: str = full
+        self.advice: str = advice
 
     def __repr__(self) -> str:
         return f"PrefixMismatch(at {keystr(self.path) or 'the root'}: {self.prefix}; {self.full})"

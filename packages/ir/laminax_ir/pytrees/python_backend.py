@@ -38,7 +38,7 @@ class SequenceKey(_Key):
     """The step `[idx]` into a tuple or list."""
 
     __slots__ = ()
-    __match_args__ = ("idx",)
+    __match_args__: tuple[str, ...] = ("idx",)
 
     def __init__(self, idx: int) -> None:
         self._value = idx
@@ -55,7 +55,7 @@ class DictKey(_Key):
     """The step `[key]` into a mapping."""
 
     __slots__ = ()
-    __match_args__ = ("key",)
+    __match_args__: tuple[str, ...] = ("key",)
 
     def __init__(self, key: str) -> None:
         self._value = key
@@ -72,7 +72,7 @@ class GetAttrKey(_Key):
     """The step `.name` to an attribute."""
 
     __slots__ = ()
-    __match_args__ = ("name",)
+    __match_args__: tuple[str, ...] = ("name",)
 
     def __init__(self, name: str) -> None:
         self._value = name
@@ -89,7 +89,7 @@ class FlattenedIndexKey(_Key):
     """The step to the `key`-th child of a node whose type was registered without keys."""
 
     __slots__ = ()
-    __match_args__ = ("key",)
+    __match_args__: tuple[str, ...] = ("key",)
 
     def __init__(self, key: int) -> None:
         self._value = key

@@ -85,7 +85,7 @@ class StagingTrace(Trace):
         self.eqns: list[JaxprEqn] = []
         self.invars: list[Var] = []
         self.constants: dict[int, tuple[Var, Any, Any]] = {}  # by identity; a tracer for each that is no reference
-        self.parent = state.trace
+        self.parent: Trace = state.trace
         self.has_outer_refs: bool = False  # as a parameter or a constant
         self.is_explicit = bool(in_use) and explicit_mesh() is not None
 

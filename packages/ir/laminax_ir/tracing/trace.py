@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Hashable, NoReturn, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Callable, Hashable, NoReturn, Sequence
 
 from laminax_ir.options.composition import compose
 from laminax_ir.options.restoring import Restoring
@@ -49,7 +49,7 @@ class Trace:
     def __init__(self, name: str = "", argument_names: Sequence[str] | Callable[[int], str] | None = None) -> None:
         self.ended: bool = False
         self.name: str = name
-        self.argument_names = argument_names
+        self.argument_names: Sequence[str] | Callable[[int], str] | None = argument_names
 
     @property
     def main(self) -> Trace:
@@ -355,7 +355,7 @@ class Tracer:
 
     __slots__ = ("_trace", "aval", "__weakref__")
     __array_priority__ = 1000
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     _trace: Trace  # `trace` is an array method
     aval: ShapedArray

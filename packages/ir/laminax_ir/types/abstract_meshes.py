@@ -106,9 +106,9 @@ class AbstractMesh(NamedGrid):
 
     def __init__(self, axis_sizes: Sequence[int], axis_names: str | Sequence[Hashable],
                  axis_types: AxisType | Sequence[AxisType] | None = None) -> None:
-        self.axis_sizes = tuple(axis_sizes)
-        self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
-        self.axis_types = normal_axis_types("AbstractMesh", axis_types, len(self.axis_names))
+        self.axis_sizes: tuple[int, ...] = tuple(axis_sizes)
+        self.axis_names: tuple[Hashable, ...] = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+        self.axis_types: tuple[AxisType, ...] = normal_axis_types("AbstractMesh", axis_types, len(self.axis_names))
         if len(self.axis_sizes) != len(self.axis_names):
             raise ValueError(f"AbstractMesh: {len(self.axis_sizes)} axis sizes, {self.axis_sizes}, but {len(self.axis_names)} names, "
                              f"{self.axis_names}. Name each axis.")

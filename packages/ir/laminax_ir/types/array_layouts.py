@@ -99,7 +99,7 @@ class Format:
             raise ValueError(f"Format: Sharding has to be concrete when layout is of type {type(layout)}. "
                              "Please pass a `jax.sharding.NamedSharding` or `jax.sharding.SingleDeviceSharding` to the sharding argument. "
                              f"Got sharding {sharding}.")
-        self.layout = layout
+        self.layout: Layout | _Auto | None = layout
         self.sharding: Any | None = sharding
 
     def __eq__(self, other: object) -> bool:

@@ -95,8 +95,8 @@ class KeyDType(ExtendedDType):
 
     __slots__ = ("impl", "name", "itemsize", "_hash")
 
-    type = prng_key
-    physical_dtype = np.dtype(np.uint32)
+    type: Any = prng_key
+    physical_dtype: Any = np.dtype(np.uint32)
 
     impl: PRNGImpl
     _hash: int

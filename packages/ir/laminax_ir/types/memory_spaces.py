@@ -7,6 +7,7 @@ Source: JAX's documentation, "JAX Memories and Host Offloading".
 from __future__ import annotations
 
 import enum
+from typing import TYPE_CHECKING
 
 HOST_KIND = "pinned_host"
 
@@ -21,7 +22,8 @@ class MemorySpace(enum.Enum):
     def __repr__(self) -> str:
         return f"MemorySpace.{self.name}"
 
-    __hash__ = object.__hash__  # each is one object; the enumeration's own hash, by name, is a call in Python
+    if not TYPE_CHECKING:
+        __hash__ = object.__hash__  # each is one object; the enumeration's own hash, by name, is a call in Python
 
 
 def space_of_kind(kind: str | None) -> MemorySpace:

@@ -69,11 +69,11 @@ class BatchTrace(Trace):
     __slots__ = ("parent", "axis", "mapping")
 
     is_recorded = True
-    recording_key = property(operator.attrgetter("axis"))
+    recording_key: Any = property(operator.attrgetter("axis"))
 
     def __init__(self, parent: Trace, axis: Axis, name: str = "", mapping: object = None) -> None:
         super().__init__(name)
-        self.parent = parent
+        self.parent: Trace = parent
         self.axis: Axis = axis
         self.mapping: object = object() if mapping is None else mapping
 

@@ -67,7 +67,7 @@ class JVPTrace(Trace):
 
     def __init__(self, parent: Trace, name: str = "") -> None:
         super().__init__(name)
-        self.parent = parent
+        self.parent: Trace = parent
         self.rule_trace: Trace = parent
 
     def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:

@@ -354,16 +354,16 @@ class checkpoint_policies:
 
     everything_saveable: staticmethod[..., bool] = staticmethod(everything_saveable)
     nothing_saveable: staticmethod[..., bool] = staticmethod(nothing_saveable)
-    dots_saveable = staticmethod(dots_saveable)
-    checkpoint_dots = staticmethod(dots_saveable)
-    dots_with_no_batch_dims_saveable = staticmethod(dots_with_no_batch_dims_saveable)
-    checkpoint_dots_with_no_batch_dims = staticmethod(dots_with_no_batch_dims_saveable)
-    save_anything_except_these_names = staticmethod(save_anything_except_these_names)
-    save_any_names_but_these = staticmethod(save_any_names_but_these)
-    save_only_these_names = staticmethod(save_only_these_names)
-    save_from_both_policies = staticmethod(save_from_both_policies)
-    offload_dot_with_no_batch_dims = staticmethod(offload_dot_with_no_batch_dims)
-    save_and_offload_only_these_names = staticmethod(save_and_offload_only_these_names)
+    dots_saveable: staticmethod[..., bool] = staticmethod(dots_saveable)
+    checkpoint_dots: staticmethod[..., bool] = staticmethod(dots_saveable)
+    dots_with_no_batch_dims_saveable: staticmethod[..., bool] = staticmethod(dots_with_no_batch_dims_saveable)
+    checkpoint_dots_with_no_batch_dims: staticmethod[..., bool] = staticmethod(dots_with_no_batch_dims_saveable)
+    save_anything_except_these_names: staticmethod[..., Callable[..., Any]] = staticmethod(save_anything_except_these_names)
+    save_any_names_but_these: staticmethod[..., Callable[..., Any]] = staticmethod(save_any_names_but_these)
+    save_only_these_names: staticmethod[..., Callable[..., Any]] = staticmethod(save_only_these_names)
+    save_from_both_policies: staticmethod[..., Callable[..., Any]] = staticmethod(save_from_both_policies)
+    offload_dot_with_no_batch_dims: staticmethod[..., Callable[..., Any]] = staticmethod(offload_dot_with_no_batch_dims)
+    save_and_offload_only_these_names: staticmethod[..., Callable[..., Any]] = staticmethod(save_and_offload_only_these_names)
 
 
 # What is kept

@@ -94,7 +94,8 @@ class Exported:
       ordered_effects, unordered_effects: none; functions with effects cannot be exported.
     """
 
-    ordered_effects = unordered_effects = ()
+    ordered_effects: tuple[Any, ...] = ()
+    unordered_effects: tuple[Any, ...] = ()
 
     def __init__(self, fun_name: str, in_tree: Any, in_avals: Sequence[ShapedArray], out_tree: Any,
                  out_avals: Sequence[ShapedArray], mlir_module_serialized: bytes,

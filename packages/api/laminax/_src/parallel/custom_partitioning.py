@@ -24,7 +24,8 @@ class custom_partitioning:  # noqa: N801  (JAX's name)
         if not callable(fun):
             raise TypeError(f"custom_partitioning: fun must be a function, got {fun!r} of type {type(fun).__name__}")
         functools.update_wrapper(self, fun)
-        self.fun, self.static_argnums = fun, static_argnums
+        self.fun: Callable[..., Any] = fun
+        self.static_argnums: Sequence[int] = static_argnums
         self.rules: dict[str, Any] = {}
 
     def def_partition(self, partition: Callable[..., Any], infer_sharding_from_operands: Callable[..., Any] | None = None,

@@ -28,7 +28,7 @@ from laminax_ir.types.errors import JaxprTypeError as JaxprTypeError
 
 __all__: list[str]
 
-array_types: set
+array_types: set[Any]
 def check_jaxpr(jaxpr: _Jaxpr | _ClosedJaxpr) -> None:
     """Checks a jaxpr and the jaxprs in it."""
 def concrete_or_error(force: Callable[..., Any] | None, val: Any, context: str = '') -> Any:
@@ -55,7 +55,7 @@ def new_jaxpr_eqn(
     ctx: None = None,
 ) -> _JaxprEqn:
     """An equation `outvars = primitive[params] invars`."""
-no_effects: frozenset
+no_effects: frozenset[Any]
 def nonempty_axis_env_DO_NOT_USE() -> bool:
     """Whether named axes are mapped around this call."""
 def primal_dtype_to_tangent_dtype(primal_dtype: Any) -> Any:

@@ -7,7 +7,6 @@ keeps. A state of all is a list of lists of arrays, with both levels' structures
 from __future__ import annotations
 
 import functools
-from collections import namedtuple
 from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 
 from laminax_ir.pytrees.pytree import register_pytree_node, tree_flatten, tree_unflatten
@@ -21,7 +20,7 @@ State = Any  # a pytree of arrays, what is kept for one array of parameters
 Updates = Params
 Step = int
 
-OptimizerState = namedtuple("OptimizerState", ["packed_state", "tree_def", "subtree_defs"])
+OptimizerState = NamedTuple("OptimizerState", [("packed_state", Any), ("tree_def", Any), ("subtree_defs", Any)])
 OptimizerState.__doc__ = """The state of an optimizer of a pytree of parameters; a pytree itself, whose leaves are the arrays.
 
 Args:

@@ -139,8 +139,10 @@ class RegularGridInterpolator:
         values = jnp.asarray(ensure_array("RegularGridInterpolator", values))
         if len(points) > values.ndim:
             raise ValueError(f"RegularGridInterpolator: there are {len(points)} point arrays, but values has {values.ndim} dimensions")
-        self.values = values.astype(dtypes.to_inexact_dtype(values.dtype))
-        self.fill_value, self.method, self.bounds_error = fill_value, method, bounds_error
+        self.values: Any = values.astype(dtypes.to_inexact_dtype(values.dtype))
+        self.fill_value: Any = fill_value
+        self.method: str = method
+        self.bounds_error: bool = bounds_error
         grid = []
         for i, p in enumerate(points):
             known = p.concrete_value() if isinstance(p, Tracer) else np.asarray(p)
@@ -151,7 +153,7 @@ class RegularGridInterpolator:
             if len(steps) and steps[0] < 0:
                 p, self.values = p[::-1], jnp.flip(self.values, i)
             grid.append(jnp.asarray(p))
-        self.grid = tuple(grid)
+        self.grid: tuple[Any, ...] = tuple(grid)
 
     @staticmethod
     def _check_method(method: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Self
 
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.tracing.trace import Tracer
@@ -50,7 +50,7 @@ class JAXSparse:
     data: Any
     shape: tuple[int, ...]
     _has_rules = False  # whether `sparsify` has rules for the format
-    __hash__ = None  # type: ignore[assignment]  # as of arrays
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # as of arrays
     __array_ufunc__ = None  # an operator with a NumPy array on the left is the sparse array's
 
     def __init__(self, args: tuple[Any, ...], *, shape: Any) -> None:

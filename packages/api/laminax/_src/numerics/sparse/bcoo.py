@@ -52,10 +52,14 @@ class BCOO(JAXSparse):
 
     _has_rules = True
 
+    data: Any
+    indices: Any
+
     def __init__(self, args: tuple[Any, Any], *, shape: Sequence[int], indices_sorted: bool = False, unique_indices: bool = False) -> None:
         self.data, self.indices = map(jnp.asarray, args)
         super().__init__(args, shape=shape)
-        self.indices_sorted, self.unique_indices = indices_sorted, unique_indices
+        self.indices_sorted: bool = indices_sorted
+        self.unique_indices: bool = unique_indices
         _check(self)
 
     nse: property = property(lambda self: self.indices.shape[-2], doc="Number of entries that are stored, in each batch.")

@@ -52,7 +52,8 @@ class BCSR(JAXSparse):
                  unique_indices: bool = False) -> None:
         self.data, self.indices, self.indptr = map(jnp.asarray, args)
         super().__init__(args, shape=shape)
-        self.indices_sorted, self.unique_indices = indices_sorted, unique_indices
+        self.indices_sorted: bool = indices_sorted
+        self.unique_indices: bool = unique_indices
         _check(self)
 
     nse: property = property(lambda self: self.indices.shape[-1], doc="Number of entries that are stored, in each batch.")
@@ -63,6 +64,10 @@ class BCSR(JAXSparse):
     _info: property = property(lambda self: SparseInfo(self.shape, self.indices_sorted, self.unique_indices))
     _described_layout = BCOO._described_layout
     _has_rules = True
+
+    data: Any
+    indices: Any
+    indptr: Any
 
     @classmethod
     def fromdense(cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32, n_dense: int = 0, n_batch: int = 0) -> BCSR:
