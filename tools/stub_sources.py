@@ -75,11 +75,19 @@ def is_table_of_contents(module: str) -> bool:
 
 
 def needs_stub(module: str) -> bool:
-    """Whether type checkers miss names of a module: it is a table of contents, or names are what calls return."""
+    """Whether type checkers miss names of a module, which is loaded: it is a table of contents, or functions are what calls return."""
     if is_table_of_contents(module):
         return True
-    return any(kind == "value" and not name.startswith("_") and inspect.isfunction(getattr(sys.modules.get(module), name, None))
-               for name, kind in source_of(module).defined.items())
+    members = vars(sys.modules[module])
+    return any(inspect.isfunction(members.get(name)) and _kind(module, name) == "value" for name in members.get("__all__", ()))
+
+
+def _kind(module: str, name: str) -> str:
+    """By what kind of statement a name is defined, in the module itself or in the one that it is imported from."""
+    source = source_of(module)
+    if name in source.imported and (origin := source.imported[name]).name:
+        return _kind(origin.module, origin.name)
+    return source.defined.get(name, "")
 
 
 def is_public(module: str) -> bool:

@@ -87,8 +87,8 @@ def _referrer(x: Any, seen: set[int]) -> tuple[Any, str] | None:
             continue
         if isinstance(referrer, CellType):
             for function in gc.get_referrers(*(t for t in gc.get_referrers(referrer) if isinstance(t, tuple))):
-                if isinstance(function, FunctionType) and referrer in (function.__closure__ or ()):
-                    return function, f" closed-over variable {function.__code__.co_freevars[function.__closure__.index(referrer)]}"
+                if isinstance(function, FunctionType) and referrer in (cells := function.__closure__ or ()):
+                    return function, f" closed-over variable {function.__code__.co_freevars[cells.index(referrer)]}"
         elif isinstance(referrer, list):
             return referrer, f"[{next(i for i, entry in enumerate(referrer) if entry is x)}]"
         elif isinstance(referrer, dict):

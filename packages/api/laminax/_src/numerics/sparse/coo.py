@@ -29,6 +29,10 @@ class COO(JAXSparse):
       cols_sorted: whether the columns are.
     """
 
+    data: Any
+    row: Any
+    col: Any
+
     def __init__(self, args: tuple[Any, Any, Any], *, shape: Sequence[int], rows_sorted: bool = False, cols_sorted: bool = False) -> None:
         self.data, self.row, self.col = map(jnp.asarray, args)
         super().__init__(args, shape=shape)

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 class _Compressed(JAXSparse):
     """The base of CSR and CSC: `indptr` says where the rows (CSR) or the columns (CSC) begin, `indices` the other index of each entry."""
 
+    data: Any
+    indices: Any
+    indptr: Any
+
     def __init__(self, args: tuple[Any, Any, Any], *, shape: Sequence[int]) -> None:
         self.data, self.indices, self.indptr = map(jnp.asarray, args)
         super().__init__(args, shape=shape)
