@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from typing import TYPE_CHECKING, Any, ClassVar, Callable, Hashable, NoReturn, Sequence
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, Hashable, NoReturn, Sequence
 
 from laminax_ir.options.composition import compose
 from laminax_ir.options.restoring import Restoring
