@@ -172,7 +172,7 @@ def call_method(fun: Callable[..., Any], module: Module, args: tuple[Any, ...], 
         state.in_compact_method = True
     context.module_stack.append(module)
     try:
-        return _observed(fun, name, module, args, kwargs) if not is_setup else fun(module, *args, **kwargs)
+        return _observed(fun, name, module, args, kwargs)
     finally:
         context.module_stack.pop()
         if is_compact and module.scope is not None:
@@ -231,3 +231,20 @@ def wrapped_descriptor(descriptor: Any) -> Any:
 def is_descriptor(x: Any) -> bool:
     """Whether a class attribute is a descriptor other than a method: a property, for one."""
     return inspect.isdatadescriptor(x) or (hasattr(type(x), "__get__") and not inspect.isroutine(x) and not isinstance(x, type))
+
+
+def named_call(class_fn: F, force: bool = True) -> F:
+    """A function of a module whose operations are named after the module and it, in profiles and programs.
+
+    Args:
+      class_fn: a function whose first argument is a module.
+      force: whether they are also where `disable_named_call` was called.
+    """
+    function = wrap_method(class_fn)
+
+    @functools.wraps(class_fn)
+    def named(module: Any, *args: Any, **kwargs: Any) -> Any:
+        with named_scope(profiling_name(module, _name_of(class_fn))) if force or _Naming.enabled else contextlib.nullcontext():
+            return function(module, *args, **kwargs)
+
+    return named  # type: ignore[return-value]  # the same signature

@@ -7,7 +7,7 @@ variables, the box learns of the new axis by `add_axis`, and of its removal by `
 from __future__ import annotations
 
 import abc
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Iterable, Mapping
 
 from laminax_ir.pytrees.pytree import tree_leaves, tree_map
 
@@ -69,3 +69,13 @@ def add_axis(tree: Any, index: int, params: Mapping[Any, Any]) -> Any:
 def remove_axis(tree: Any, index: int, params: Mapping[Any, Any]) -> Any:
     """Tells all boxes that an axis is gone."""
     return map_boxes(lambda box: box.remove_axis(index, params), tree)
+
+
+def with_axes(groups: Iterable[Any], axes: Iterable[int | None], params: Mapping[Any, Any]) -> tuple[Any, ...]:
+    """Groups of variables whose boxes know of the axis along which each is stacked."""
+    return tuple(group if axis is None else add_axis(group, axis, params) for group, axis in zip(groups, axes))
+
+
+def without_axes(groups: Iterable[Any], axes: Iterable[int | None], params: Mapping[Any, Any]) -> tuple[Any, ...]:
+    """Groups of variables whose boxes know no more of that axis."""
+    return tuple(group if axis is None else remove_axis(group, axis, params) for group, axis in zip(groups, axes))

@@ -79,10 +79,13 @@ class Module(ModuleBase):
     # How a module comes to its scope.
 
     def __post_init__(self) -> None:
-        self.__dict__.setdefault("_state", ModuleState())
+        object.__setattr__(self, "_state", ModuleState())
         if self.parent is UNSPECIFIED:
             object.__setattr__(self, "parent", context.module_stack[-1])
         if self.parent is None:
+            return
+        if hasattr(self.parent, "transplanted"):
+            self.parent.transplanted(self)
             return
         if isinstance(self.parent, Module):
             if not self._attach(self.parent):
@@ -107,7 +110,7 @@ class Module(ModuleBase):
             state.autoname_cursor[kind] = number + 1
             self.name = f"{kind}_{number}"
         assert parent.scope is not None
-        if parent._name_taken(self.name):
+        if parent.scope.name_reserved(self.name):
             raise errors.NameInUseError("submodule", self.name, type(parent).__name__)
         state.children[self.name] = self
         object.__setattr__(self, "scope", parent.scope.push(self.name))
@@ -205,13 +208,6 @@ class Module(ModuleBase):
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
 
-    def _name_taken(self, name: str, collection: str | None = None) -> bool:
-        if name in self.__dict__ or any(name in cls.__dict__ for cls in type(self).__mro__):
-            value = self.__dict__.get(name)
-            return not (isinstance(value, Module) and value.name == name)  # one that is named after its attribute
-        assert self.scope is not None
-        return self.scope.name_reserved(name, collection)
-
     # Variables.
 
     def param(self, name: str, init_fn: Callable[..., Any], *init_args: Any, unbox: bool = True, **init_kwargs: Any) -> Any:
@@ -267,7 +263,7 @@ class Module(ModuleBase):
         if not self._initialization_allowed:
             raise ValueError(f"{plural} must be initialized in `setup()` or in a method wrapped in `@compact`: "
                              f'"{name}" of {type(self).__name__}.')
-        if self.scope is not None and self._name_taken(name, collection):
+        if self.scope is not None and self.scope.name_reserved(name, collection):
             raise errors.NameInUseError(kind, name, type(self).__name__)
 
     def _bound(self, what: str) -> Scope:

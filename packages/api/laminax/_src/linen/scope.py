@@ -125,7 +125,7 @@ class Scope:
     @property
     def path_text(self) -> str:
         """The path for messages, "/encoder/Dense_0"."""
-        return "/" + "/".join(self.path)
+        return "/" + "/".join(self.debug_path)
 
     @property
     def root(self) -> Scope:
