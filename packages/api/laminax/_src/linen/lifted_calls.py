@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Any, Callable, Hashable, Iterable, Mapping
 
 import numpy as np
@@ -50,8 +51,8 @@ def jit(
     Args:
       target: a class of modules, or a function whose first argument is a module.
       variables: the collections that are lifted; others do not exist within.
-      rngs: the streams of random keys that are lifted. Within are other keys than there would be without `jit`: each stream starts from a new
-        key, so that the program does not depend on the module's place.
+      rngs: the streams of random keys that are lifted. Within are other keys than there would be without `jit`: each stream starts
+        from a new key, so that the program does not depend on the module's place.
       static_argnums: positions of arguments that are compile-time constants, hashable values; the module's own position is 0, and it is
         static anyway.
       static_argnames: names of such arguments.
@@ -259,10 +260,12 @@ def add_metadata_axis(target: Any, variable_axes: Mapping[Filter, Any] = {}, met
       A class or function like the target.
     """
     for collections, axis in variable_axes.items():
-        target = map_variables(
-            target, collections, lambda tree, axis=axis: metadata.remove_axis(tree, axis, metadata_params),
-            lambda tree, axis=axis: metadata.add_axis(tree, axis, metadata_params), init=True, mutable=True)
+        target = map_variables(target, collections, partial(metadata.remove_axis, index=axis, params=metadata_params),
+                               partial(metadata.add_axis, index=axis, params=metadata_params), init=True, mutable=True)
     return target
+
+
+checkpoint = remat
 
 
 def fold_rngs(target: Any, variables: Filter = True, rngs: Filter = True) -> Any:

@@ -155,8 +155,8 @@ def custom_vjp(
     Args:
       fn: `fn(mdl, *args)`.
       forward_fn: `forward_fn(mdl, *args)`, a pair of fn's result and of what the backward rule needs; often `nn.vjp(fn, mdl, *args)`.
-      backward_fn: takes the arguments of `nondiff_argnums`, what `forward_fn` left, and the cotangent of the result; returns the cotangents of
-        the variables of `grad_vars`, `{"params": {...}}`, and of the other arguments.
+      backward_fn: takes the arguments of `nondiff_argnums`, what `forward_fn` left, and the cotangent of the result; returns the
+        cotangents of the variables of `grad_vars`, `{"params": {...}}`, and of the other arguments.
       grad_vars: the collections that are differentiated.
       nondiff_argnums: positions of arguments that are not; the module's is 0.
 

@@ -247,7 +247,8 @@ def cond(
       variables: the collections that are lifted.
       rngs: the streams of random keys that are lifted.
     """
-    return _chosen(lambda branches, *args: plain_cond(pred, *branches, *args), "cond", (true_fun, false_fun), mdl, operands, variables, rngs)
+    branches = (true_fun, false_fun)
+    return _chosen(lambda branches, *args: plain_cond(pred, *branches, *args), "cond", branches, mdl, operands, variables, rngs)
 
 
 def switch(

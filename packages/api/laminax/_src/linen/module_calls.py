@@ -1,8 +1,8 @@
 """Calls with modules among the arguments, as functions of scopes and of arguments that are pytrees of arrays.
 
-A lifted transformation hands a function arrays. `ModuleCall` takes the modules out of the arguments of a call, leaves a `ModulePlace` at the
-place of each, which is a pytree without leaves, and collects the scopes that the modules use. Called with other scopes and arguments, it makes clones
-of the modules with these scopes, puts them in their places, and calls the function.
+A lifted transformation hands a function arrays. `ModuleCall` takes the modules out of the arguments of a call, leaves a `ModulePlace`
+at the place of each, which is a pytree without leaves, and collects the scopes that the modules use. Called with other scopes and
+arguments, it makes clones of the modules with these scopes, puts them in their places, and calls the function.
 """
 
 from __future__ import annotations
