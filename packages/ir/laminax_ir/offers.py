@@ -71,7 +71,7 @@ OFFERS: dict[str, str] = {
     "options.fixed_options": "warn_of_environment",
     "options.interning": "Interned",
     "options.restoring": "Restoring Together",
-    "programs.calling_conventions": "CallingConvention",
+    "programs.calling_conventions": "CallingConvention inspection_key",
     "programs.check": "check_jaxpr",
     "programs.dce": "dce_closed_jaxpr dce_jaxpr dce_rules",
     "programs.effects": """

@@ -95,7 +95,10 @@ def test_debug_print(capsys):
     (lambda: pure_callback(lambda x: (x, x), S32, X), ValueError, "returned 2 arrays, result_shape_dtypes announced 1"),
     (lambda: io_callback(lambda x: 1 / 0, S32, X), ZeroDivisionError, "division by zero"),
     (lambda: debug_callback(3, X), TypeError, "must be callable"),
-    (lambda: debug_callback(print, X, partitioned=True), NotImplementedError, "partitioned"),
+    (lambda: debug_callback(print, X, partitioned=True, ordered=True), NotImplementedError, "Set ordered or partitioned, not both"),
+    (lambda: debug_callback(None, X, ordered=True), TypeError, "debug_callback received unexpected arguments in the two-call form"),
+    (lambda: debug_print(ordered=True, x=X), TypeError, "debug_print received unexpected arguments in the two-call form"),
+    (lambda: debug_print(ordered=True)("{}", 1, partitioned=True), ValueError, r"Unused keyword arguments .*\['partitioned'\]"),
     (lambda: debug_print(X), TypeError, "the format must be a string"),
     (lambda: debug_print("{} {}", X), IndexError, "out of range"),
     (lambda: debug_print("{x}", y=X), KeyError, "x"),
@@ -104,6 +107,32 @@ def test_debug_print(capsys):
 def test_wrong_calls(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_options_may_come_first(capsys):
+    seen = []
+
+    def f(x):
+        debug_callback(ordered=True)(lambda x, ordered: seen.append((float(x), float(ordered))), x, ordered=x + 1)
+        debug_print(ordered=True)("x is {x}", x=x)
+        debug_print(partitioned=True)("x is {x}", x=x)
+        return ()
+
+    closed = stage(f, [ShapedArray((), np.dtype(np.float32))])
+    assert [(eqn.params["effect"], eqn.params["partitioned"]) for eqn in closed.jaxpr.eqns if "effect" in eqn.params] == [
+        (ordered_debug_effect, False), (ordered_debug_effect, False), (debug_effect, True)]
+    evaluate(closed, np.float32(1))
+    assert seen == [(1.0, 2.0)]
+    assert capsys.readouterr().out == "x is 1.0\n" * 2
+
+
+def test_texts_have_the_print_options_of_where_they_were_asked_for(capsys):
+    x = np.float32([1.23456, 0.0000001])
+    with np.printoptions(precision=2, suppress=True):
+        closed = stage(lambda x: debug_print("{}", x) or (), [ShapedArray((2,), np.dtype(np.float32))])
+        expected = str(x)
+    evaluate(closed, x)
+    assert capsys.readouterr().out == expected + "\n"
 
 
 def test_random_keys_are_refused():

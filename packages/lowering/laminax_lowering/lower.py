@@ -159,7 +159,8 @@ def _convention(closed: ClosedJaxpr, module: ModuleContext, kept: Sequence[int],
         has_layouts=has_layouts,
         has_dynamic_shapes=module.has_dynamic_shapes,
         host_callbacks=tuple(module.host_callbacks),
-        keepalives=tuple(module.keepalives))
+        keepalives=tuple(module.keepalives),
+        inspections=tuple(module.inspections))
 
 
 def _memory_of_type(aval: ShapedArray) -> str | None:

@@ -82,6 +82,7 @@ hlo_cost_analysis = _jax.hlo_module_cost_analysis
 guard_state_of_process = _jax.guard_lib.global_state
 guard_state_of_thread = _jax.guard_lib.thread_local_state
 set_thread_guard = _jax.guard_lib.update_thread_guard_global_state
+encode_inspect_sharding_callback = _jax.encode_inspect_sharding_callback
 import_dlpack = _jax.dlpack_managed_tensor_to_buffer
 
 UNSET = _jax.config.unset  # given to Config.set_local to end a thread's override

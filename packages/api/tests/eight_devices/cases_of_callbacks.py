@@ -85,8 +85,27 @@ def test_ordered_callbacks_are_refused_in_programs_per_device():
         laminax.debug.callback(print, x, ordered=True)
         return x
 
-    with pytest.raises(NotImplementedError, match="ordered callbacks are not supported in programs per device"):
+    with pytest.raises(ValueError, match="The following ordered effects are not supported for more than 1 device"):
         shard_map(f, mesh=MESH, in_specs=P("x"), out_specs=P("x"))(A)
+
+
+@pytest.mark.parametrize("is_mapped", [False, True])
+def test_partitioned_callbacks_see_the_part_of_each_device(is_mapped):
+    """Along `y` the devices have the same part: each calls."""
+    seen = []
+
+    def f(x):
+        laminax.debug.callback(lambda part: seen.append(part.tolist()), x, partitioned=True)
+        return x
+
+    if is_mapped:
+        laminax.jit(laminax.vmap(f, in_axes=1))(put(A, "x"))
+        parts = [part[:, i] for part in np.split(A, 4) for i in range(4)]
+    else:
+        laminax.jit(f)(put(A, "x"))
+        parts = np.split(A, 4)
+    laminax.effects_barrier()
+    assert sorted(seen) == sorted([part.tolist() for part in parts] * 2)
 
 
 def test_callbacks_where_the_compiler_splits_the_other_axes():

@@ -56,9 +56,31 @@ def test_inspection():
     assert seen == [on_mesh("x"), on_mesh("x")]
 
 
+def test_inspection_of_traced_values():
+    """When the program is compiled: of arguments as they are given, of others as the compiler chose."""
+    seen = []
+
+    def f(x):
+        inspect_array_sharding(x, callback=seen.append)
+        y = laminax.lax.with_sharding_constraint(x * 2, on_mesh(None, "y"))
+        inspect_array_sharding(y, callback=seen.append)
+        return (y * y).sum()
+
+    x = put(value(8, 4), "x")
+    for transformed in (f, laminax.grad(f), lambda x: laminax.vmap(f, in_axes=2)(x[..., None])):
+        jitted = laminax.jit(transformed)
+        jitted(x)
+        jitted(x)
+        given, constrained = seen  # what is computed from the argument may be split along its second axis too
+        assert given.spec[0] == "x" and constrained.spec[:2] == (None, "y")
+        assert {sharding.mesh for sharding in seen} == {x.sharding.mesh}
+        seen.clear()
+    laminax.jit(f)(value(8, 4))
+    laminax.jit(lambda x: inspect_array_sharding(x, callback=seen.append))(np.ones(3))
+    assert seen[-1].device_set == {laminax.devices()[0]}
+
+
 def test_what_cannot_be_drawn():
-    with pytest.raises(NotImplementedError, match="is traced, and how it is split is not known before"):
-        laminax.jit(lambda x: inspect_array_sharding(x, callback=print))(np.ones(3))
     with pytest.raises(ValueError, match=r"one or two axes can be drawn, got the shape \(2, 2, 2\)"):
         visualize_sharding((2, 2, 2), on_mesh())
     with pytest.raises(NotImplementedError, match="color_map is not supported"):

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
+from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops.random_bits import random_unwrap
 from laminax_ir.programs import effects
 from laminax_ir.programs.effects import Effect, debug_effect, io_effect, ordered_debug_effect, ordered_io_effect
 from laminax_ir.programs.primitive import Primitive, Trait, effects_rule, shape_rule
 from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from laminax_ir.tracing import source
+from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 pure_callback_p = Primitive("pure_callback", multiple_results=True, family="callbacks", traits=(Trait.CALLS_PYTHON,))
 io_callback_p = Primitive("io_callback", multiple_results=True, family="callbacks", traits=(Trait.CALLS_PYTHON,))
 debug_callback_p = Primitive("debug_callback", multiple_results=True, family="callbacks", traits=(Trait.CALLS_PYTHON,))
+inspect_sharding_p = Primitive("inspect_sharding", multiple_results=True, family="callbacks")
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized", None)
 
@@ -89,6 +92,16 @@ def _io_effects(*_avals: ShapedArray, ordered: bool, **_params: Any) -> set[Effe
 @shape_rule(debug_callback_p)
 def _debug_shape(*_avals: ShapedArray, **_params: Any) -> list[ShapedArray]:
     return []
+
+
+@shape_rule(inspect_sharding_p)
+def _inspect_shape(_x: ShapedArray, *, callback: Callable[[Any], Any]) -> list[ShapedArray]:
+    return []
+
+
+@effects_rule(inspect_sharding_p)
+def _inspect_effects(_x: ShapedArray, *, callback: Callable[[Any], Any]) -> set[Effect]:
+    return {debug_effect}  # it stays, though it has no results
 
 
 @effects_rule(debug_callback_p)
@@ -219,7 +232,17 @@ def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: A
     return tree_unflatten(tree, out)
 
 
-def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = False, partitioned: bool = False, **kwargs: Any) -> None:
+def inspect_sharding(x: Any, callback: Callable[[Any], Any]) -> None:
+    """Calls a function with the sharding of an array: at once, or for a traced value when the program is compiled."""
+    x = x.base if isinstance(x, PRNGKeyArray) else x
+    if not isinstance(x, Tracer) and (sharding := getattr(x, "sharding", None)) is not None:
+        callback(sharding)
+    else:  # NumPy's arrays are put where programs run
+        inspect_sharding_p.bind(x, callback=callback)
+
+
+def debug_callback(callback: Callable[..., Any] | None = None, *args: Any, ordered: bool = False, partitioned: bool = False,
+                   **kwargs: Any) -> Callable[..., None] | None:
     """Calls a Python function on the host for its side effects, whatever transformations are applied.
 
     Under differentiation it sees the primal values; under `vmap` it is called once per example.
@@ -228,26 +251,46 @@ def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = Fal
       callback: takes arrays, on the CPU, in containers like args and kwargs; its result is ignored.
       *args, **kwargs: arrays in containers; leaves that are not arrays are passed on as they are, random keys as their words.
       ordered: whether such callbacks are called in the order of the program.
-      partitioned: not supported.
+      partitioned: whether, in a program that the compiler splits over devices, each device calls with the part of the values that it
+        has, instead of one device with the whole.
 
     Returns:
-      None.
+      None. Without a callback, a function of it and the arguments, to which these options apply: there, `ordered` and `partitioned` are
+      arguments like others.
 
     Raises:
-      TypeError: if the callback is not callable.
-      NotImplementedError: if partitioned is set.
+      TypeError: if the callback is not callable, or there is none and there are arguments for it.
+
+    Example:
+      >>> debug_callback(ordered=True)(print, np.float32(1.5))
+      1.5
     """
+    if callback is None:
+        _check_options_only("debug_callback", args, kwargs)
+        return lambda callback, *args, **kwargs: _call_back(callback, args, kwargs, ordered, partitioned)
+    return _call_back(callback, args, kwargs, ordered, partitioned)
+
+
+def _check_options_only(name: str, args: tuple, kwargs: dict[str, Any]) -> None:
+    if args or kwargs:
+        raise TypeError(f"{name} received unexpected arguments in the two-call form: {args=} {kwargs=}. The first call takes options, "
+                        "ordered and partitioned; give the arguments to the function that it returns.")
+
+
+def _call_back(callback: Callable[..., Any], args: tuple, kwargs: dict[str, Any], ordered: bool, partitioned: bool) -> None:
     if not callable(callback):
         raise TypeError(f"debug.callback: the callback must be callable, got {callback!r}")
-    if partitioned:
-        raise NotImplementedError("debug.callback: partitioned=True is not supported; leave it out")
+    if ordered and partitioned:
+        raise NotImplementedError("debug.callback: calls that each device makes for itself have no order among devices. Set ordered or "
+                                  "partitioned, not both.")
     leaves, tree = tree_flatten((args, kwargs))
     arrays = [_words_of_keys(x) for x in leaves if is_array_like(x)]
     if len(arrays) == len(leaves):
         flat = FlatCallback(callback, tree, "debug.callback")
     else:
         flat = FlatCallback(_WithStaticLeaves(callback, tree, leaves), tree_flatten((tuple(arrays), {}))[1], "debug.callback")
-    debug_callback_p.bind(*arrays, callback=flat, effect=ordered_debug_effect if ordered else debug_effect, partitioned=False)
+    debug_callback_p.bind(*arrays, callback=flat, effect=ordered_debug_effect if ordered else debug_effect,
+                          partitioned=bool(partitioned))
 
 
 def _words_of_keys(x: ArrayLike) -> ArrayLike:
@@ -288,19 +331,25 @@ _formatter = _Formatter()
 
 
 class _Print:
-    """Prints a text with values in it; equal for equal texts, so that compiled programs are found again."""
+    """Prints a text with values in it; equal for equal texts, so that compiled programs are found again.
 
-    __slots__ = ("text",)
+    NumPy's print options are those of the thread that asked for the text, in which it need not be printed.
+    """
+
+    __slots__ = ("text", "options")
     __name__ = "print"
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.options = np.get_printoptions()
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        print(self.text.format(*args, **kwargs), flush=True)
+        with np.printoptions(**self.options):
+            text = self.text.format(*args, **kwargs)
+        print(text, flush=True)
 
     def __eq__(self, other: Any) -> bool:
-        return isinstance(other, _Print) and self.text == other.text
+        return isinstance(other, _Print) and (self.text, self.options) == (other.text, other.options)
 
     def __hash__(self) -> int:
         return hash(self.text)
@@ -337,19 +386,19 @@ class _AnyValue:
         return self
 
 
-def debug_print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False, skip_format_check: bool = False,
-                **kwargs: Any) -> None:
+def debug_print(fmt: str | None = None, *args: Any, ordered: bool = False, partitioned: bool = False, skip_format_check: bool = False,
+                **kwargs: Any) -> Callable[..., None] | None:
     """Prints values from a program that may be compiled.
 
     Args:
       fmt: a text with places for the values, `"x is {x}, y[0] is {}"`, as for `str.format`.
       *args, **kwargs: the values: arrays, containers of them, or any Python values.
       ordered: whether such texts are printed in the order of the program.
-      partitioned: not supported.
+      partitioned: whether each device prints the part of the values that it has, as for `debug_callback`.
       skip_format_check: whether to leave it to the run to find that the text and the values do not fit.
 
     Returns:
-      None.
+      None. Without a text, a function of it and the values, to which these options apply.
 
     Raises:
       IndexError, KeyError: if the text mentions a value that is not given.
@@ -359,20 +408,32 @@ def debug_print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool =
       >>> debug_print("x = {x}", x=np.float32(1.5))
       x = 1.5
     """
-    _check_format("debug.print", fmt, args, kwargs, skip_format_check)
-    debug_callback(_Print(fmt), *args, ordered=ordered, partitioned=partitioned, **kwargs)
+    def print_(fmt: str, *args: Any, **kwargs: Any) -> None:
+        _check_format("debug.print", fmt, args, kwargs, skip_format_check)
+        _call_back(_Print(fmt), args, kwargs, ordered, partitioned)
+
+    if fmt is None:
+        _check_options_only("debug_print", args, kwargs)
+        return print_
+    return print_(fmt, *args, **kwargs)
 
 
-def debug_log(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False, skip_format_check: bool = False,
-              **kwargs: Any) -> None:
+def debug_log(fmt: str | None = None, *args: Any, ordered: bool = False, partitioned: bool = False, skip_format_check: bool = False,
+              **kwargs: Any) -> Callable[..., None] | None:
     """Logs values from a program that may be compiled, as `debug_print` prints them: to the logger "laminax.debug", at level INFO.
 
     The record's file and line are those of the call. Arguments and errors are those of `debug_print`.
     """
-    _check_format("debug.log", fmt, args, kwargs, skip_format_check)
-    where = source.position(source.current())
-    log = _Log(fmt) if where is None else _Log(fmt, where.file, where.line, where.function)
-    debug_callback(log, *args, ordered=ordered, partitioned=partitioned, **kwargs)
+    def log(fmt: str, *args: Any, **kwargs: Any) -> None:
+        _check_format("debug.log", fmt, args, kwargs, skip_format_check)
+        where = source.position(source.current())
+        record = _Log(fmt) if where is None else _Log(fmt, where.file, where.line, where.function)
+        _call_back(record, args, kwargs, ordered, partitioned)
+
+    if fmt is None:
+        _check_options_only("debug_log", args, kwargs)
+        return log
+    return log(fmt, *args, **kwargs)
 
 
 def _check_format(name: str, fmt: Any, args: tuple, kwargs: dict, skips: bool) -> None:

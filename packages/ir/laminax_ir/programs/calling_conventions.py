@@ -9,6 +9,11 @@ from typing import Any
 from laminax_ir.types.avals import ShapedArray
 
 
+def inspection_key(index: int) -> str:
+    """What stands in a module's text for the compiler's name of the index-th of its inspections."""
+    return f"laminax_inspection_{index}_"
+
+
 @dataclass(frozen=True)
 class CallingConvention:
     """How the function `main` of a StableHLO module is called.
@@ -23,6 +28,8 @@ class CallingConvention:
       platform's default.
     has_dynamic_shapes: whether some shapes are not known before sizes are given to `main`, or to a function that it calls.
     host_callbacks: functions of Python that the program calls, by their index in the text.
+    inspections: functions of the sharding that the compiler chooses for a value, each with the value's rank; the text holds
+      `inspection_key(i)` for the compiler's name of the i-th.
     keepalives: objects that must live as long as the compiled program, such as those whose addresses it holds.
     """
     in_avals: tuple[ShapedArray, ...]
@@ -33,6 +40,7 @@ class CallingConvention:
     has_dynamic_shapes: bool = False
     host_callbacks: tuple[Callable[..., Any], ...] = field(default=(), compare=False)
     keepalives: tuple[Any, ...] = field(default=(), compare=False)
+    inspections: tuple[tuple[Callable[[Any], Any], int], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         count = len(self.in_avals)
@@ -43,7 +51,7 @@ class CallingConvention:
     @property
     def needs_this_process(self) -> bool:
         """Whether the program reaches into this process, and so can be neither stored nor sent to another."""
-        return bool(self.host_callbacks or self.keepalives)
+        return bool(self.host_callbacks or self.keepalives or self.inspections)
 
     @property
     def parameters(self) -> tuple[int, ...]:

@@ -19,6 +19,11 @@ def _callback(*operands: np.ndarray, callback: FlatCallback, result_avals: tuple
     return op.run_callback(callback, result_avals, operands)
 
 
+@reference_rule(op.inspect_sharding_p)
+def _inspect_sharding(_x: np.ndarray, **_params: Any) -> list[Any]:
+    return []  # NumPy's arrays are on no devices, and have no sharding to look at
+
+
 @reference_rule(op.debug_callback_p)
 def _debug_callback(*operands: np.ndarray, callback: FlatCallback, **_params: Any) -> list[Any]:
     callback(*operands)

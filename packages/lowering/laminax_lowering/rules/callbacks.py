@@ -16,6 +16,7 @@ from laminax_ir.ops import elementwise
 from laminax_ir.ops.collectives import axis_index
 from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.shard_map import bind_shard_map
+from laminax_ir.programs.calling_conventions import inspection_key
 from laminax_ir.programs.effects import has_ordered
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.recording.staging import stage
@@ -27,6 +28,7 @@ from laminax_lowering.writing.context import FunctionWriter, current_token
 from laminax_lowering.writing.custom_calls import emit_ffi_call
 from laminax_lowering.writing.registry import lowering_rule, not_supported
 from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.types import string_text
 
 if TYPE_CHECKING:
     from laminax_ir.ops.callbacks import FlatCallback
@@ -40,10 +42,20 @@ for _primitive in (op.pure_callback_p, op.io_callback_p, op.debug_callback_p):
     not_supported(_primitive, ("tpu",), f"callbacks are supported on {', '.join(_TARGETS)}; the TPU compiler has none of this kind")
 
 
+_PARTITIONED_TARGETS = {platform: target.replace("xla_ffi_", "xla_ffi_partitioned_") for platform, target in _TARGETS.items()}
+
+
 def emit_callback(ctx: FunctionWriter, function: Callable[..., Sequence[np.ndarray]], operands: Sequence[Value],
-                  results: Sequence[ShapedArray], has_side_effect: bool) -> list[Value]:
-    """Writes a call of a Python function of NumPy arrays, which returns a sequence of them."""
+                  results: Sequence[ShapedArray], has_side_effect: bool, on_each_device: bool = False) -> list[Value]:
+    """Writes a call of a Python function of NumPy arrays, which returns a sequence of them.
+
+    With `on_each_device`, each device calls with its own parts of the operands; then there are no results.
+    """
     module = ctx.module
+    if on_each_device:
+        module.host_callbacks.append(function)
+        return emit_ffi_call(ctx, _PARTITIONED_TARGETS[ctx.platform], operands, results, has_side_effect=has_side_effect,
+                             config={"index": f"{len(module.host_callbacks) - 1} : ui64"})
     if has_side_effect and left_to_compiler(module):
         raise NotImplementedError("io_callback is not supported in a shard_map that runs along some axes of its mesh only: each device "
                                   "would call. Let it run along all axes, or use pure_callback or debug.callback.")
@@ -56,8 +68,9 @@ def emit_callback(ctx: FunctionWriter, function: Callable[..., Sequence[np.ndarr
 
 def _emit_ordered(ctx: FunctionWriter, function: Callable, operands: Sequence[Value], results: Sequence[ShapedArray]) -> list[Value]:
     if ctx.module.num_partitions > 1 and ctx.module.manual_mesh is not None:
-        raise NotImplementedError("ordered callbacks are not supported in programs per device (shard_map, pmap): the devices run side by "
-                                  "side. Leave ordered out.")
+        raise ValueError("The following ordered effects are not supported for more than 1 device: those of ordered callbacks in programs "
+                         "per "
+                         "device (shard_map, pmap), whose devices run side by side. Leave ordered out.")
 
     def threaded(token: ArrayLike, *args: Any) -> tuple[Any, ...]:
         return token, *function(*args)
@@ -87,10 +100,10 @@ def _io_callback(ctx: FunctionWriter, *operands: Value, callback: FlatCallback, 
 
 @lowering_rule(op.debug_callback_p, platforms=tuple(_TARGETS))
 def _debug_callback(ctx: FunctionWriter, *operands: Value, callback: FlatCallback, effect: DebugEffect | OrderedDebugEffect,
-                    **params: Any) -> list[Value]:
-    if rest := left_to_compiler(ctx.module):
+                    partitioned: bool) -> list[Value]:
+    if (rest := left_to_compiler(ctx.module)) and not partitioned:
         return ctx.run(_from_one_device(ctx.module.manual_mesh, rest, [x.aval for x in operands],
-                                        {"callback": callback, "effect": effect, **params}),
+                                        {"callback": callback, "effect": effect, "partitioned": False}),
                        operands)
 
     def function(*args: Any) -> tuple[()]:
@@ -98,7 +111,19 @@ def _debug_callback(ctx: FunctionWriter, *operands: Value, callback: FlatCallbac
         return ()
     if has_ordered([effect]):
         return _emit_ordered(ctx, function, operands, [])
-    return emit_callback(ctx, function, operands, [], True)
+    return emit_callback(ctx, function, operands, [], True, on_each_device=partitioned)
+
+
+@lowering_rule(op.inspect_sharding_p)
+def _inspect_sharding(ctx: FunctionWriter, x: Value, *, callback: Callable[[Any], Any]) -> list[Value]:
+    """XLA calls back while it splits the program; a program for one device has the answer before it is compiled."""
+    module = ctx.module
+    module.inspections.append((callback, x.aval.ndim))
+    if module.num_partitions > 1:
+        ctx.emit("stablehlo.custom_call", [x], results=[x.aval], attributes={
+            "api_version": "1 : i32", "backend_config": string_text(inspection_key(len(module.inspections) - 1)),
+            "call_target_name": string_text("InspectSharding"), "has_side_effect": "true"})
+    return []
 
 
 def _from_one_device(mesh: Any, axes: tuple, avals: Sequence[ShapedArray], params: dict[str, Any]) -> ClosedJaxpr:

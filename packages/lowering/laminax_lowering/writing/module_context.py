@@ -34,6 +34,7 @@ class ModuleContext:
         self.keepalives: list[Any] = []
         self.imported: dict[Any, str] = {}  # exported programs, and what they are called here
         self.host_callbacks: list[Callable[..., Any]] = []
+        self.inspections: list[tuple[Callable[[Any], Any], int]] = []  # functions of a value's sharding, with its rank
         self.meshes: MeshTable = MeshTable()
         self.manual_mesh: Any = None  # of the manual computation that is being written, and the axes that it runs along
         self.manual_axes: frozenset[Any] = frozenset()

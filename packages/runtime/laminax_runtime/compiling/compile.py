@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from laminax_ir.options import config
-from laminax_ir.programs.calling_conventions import CallingConvention
+from laminax_ir.programs.calling_conventions import CallingConvention, inspection_key
 from laminax_ir.types.abstract_meshes import AxisType
 from laminax_ir.types.array_layouts import in_use as layouts_in_use
 from laminax_ir.types.avals import ShapedArray, aval_in, placed_aval
@@ -88,8 +88,10 @@ def compile_module(
     compile_options = _compile_options(assignment, num_replicas, num_partitions, compiler_options, wanted_in, wanted_out)
     if convention.has_layouts:
         layouts_in_use.add("layouts")
-    loaded = _compile_as_called(text, convention, assignment, compile_options, name, is_part)
     known = _known_shardings(wanted_in, parameter_avals, known_shardings, assignment)
+    text, called_back = _with_inspections(text, convention, assignment, known)
+    loaded = _compile_as_called(text, convention, assignment, compile_options, name, is_part)
+    del called_back  # which the compiler knew by their addresses
     found_in = _chosen_shardings(wanted_in, loaded.get_parameter_shardings, assignment, parameter_avals, known)
     found_out = _chosen_shardings(wanted_out, loaded.get_output_shardings, assignment, convention.out_avals, known)
     if any(aval._split is not None for aval in convention.in_avals):
@@ -97,6 +99,24 @@ def compile_module(
                            for s, given, aval in zip(found_out, wanted_out, convention.out_avals, strict=True)])
     typed = tuple([_typed_as(aval, s) for aval, s in zip(convention.out_avals, found_out, strict=True)])
     return Executable(loaded, name, assignment, replace(convention, out_avals=typed), found_in, found_out, is_pinned)
+
+
+def _with_inspections(text: str, convention: CallingConvention, assignment: tuple[placement.Device, ...],
+                      known: Sequence[KnownSharding]) -> tuple[str, list[Callable]]:
+    """The text with the compiler's names for the functions that want to know a value's sharding, and what it will call."""
+    called_back: list[Callable] = []
+    for index, (callback, ndim) in enumerate(convention.inspections):
+        def say(chosen: _jaxlib.HloSharding, callback: Callable[[Any], Any] = callback, ndim: int = ndim) -> None:
+            callback(shardings.as_given(chosen, ndim, assignment, known))
+
+        if len(assignment) == 1:
+            is_named = any(isinstance(s, shardings.NamedSharding) for s, _ in known)
+            callback(shardings.as_given(shardings.REPLICATED, ndim, assignment, known) if is_named else shardings.on_device(assignment[0]))
+            continue
+        called_back.append(say)
+        key = _jaxlib.encode_inspect_sharding_callback(say)
+        text = text.replace(inspection_key(index), "".join(f"\\{byte:02X}" for byte in key))
+    return text, called_back
 
 
 def _compile_as_called(text: str, convention: CallingConvention, assignment: tuple[placement.Device, ...],

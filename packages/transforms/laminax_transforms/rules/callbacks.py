@@ -35,6 +35,19 @@ def _debug_callback_jvp(primals: Sequence[Any], tangents: Sequence[Any], **param
     return op.debug_callback_p.bind(*primals, **params), []
 
 
+@jvp_rule(op.inspect_sharding_p, symbolic_zeros=True)
+def _inspect_sharding_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+    op.inspect_sharding(*primals, **params)
+    return [], []
+
+
+@axis_batching_rule(op.inspect_sharding_p)
+def _inspect_sharding_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+    """The sharding of all examples together, the batch axis among the others."""
+    op.inspect_sharding(*operands, **params)
+    return [], []
+
+
 @transpose_rule(op.pure_callback_p, op.io_callback_p, op.debug_callback_p)
 def _callback_transpose(cts: Sequence[Any], *operands: Any, callback: Any, **_params: Any) -> Sequence[Any]:
     raise ValueError(f"{callback.name} is not linear and cannot be transposed. The callback is {callback!r}.")

@@ -7,25 +7,22 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import laminax_runtime as runtime
-from laminax_ir.key_arrays.keys import PRNGKeyArray
-from laminax_ir.tracing.trace import Tracer
+from laminax_ir.ops.callbacks import inspect_sharding
 
 
 def inspect_array_sharding(value: Any, *, callback: Callable[[runtime.Sharding], None]) -> None:
     """Calls a function with the sharding of an array.
 
     Args:
-      value: an array, not a traced value: the sharding of a traced value is known only when the program is compiled. Return
-        the value and read the `sharding` of the result.
+      value: an array, or a traced value. The sharding of a traced value is known when the program is compiled: the function is called
+        then, and not when the compiled program runs again.
       callback: a function of the sharding.
 
-    Raises:
-      NotImplementedError: if the value is traced.
+    Example:
+      >>> inspect_array_sharding(jnp.ones(3), callback=print)
+      SingleDeviceSharding(device=CpuDevice(id=0), memory_kind=device)
     """
-    if isinstance(value, Tracer):
-        raise NotImplementedError(f"inspect_array_sharding: {value!r} is traced, and how it is split is not known before the program is "
-                                  "compiled. Return it, and look at its sharding; or constrain it with lax.with_sharding_constraint.")
-    callback((value.base if isinstance(value, PRNGKeyArray) else value).sharding)
+    inspect_sharding(value, callback)
 
 
 def visualize_array_sharding(arr: Any, **options: Any) -> None:
