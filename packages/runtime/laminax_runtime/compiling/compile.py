@@ -102,9 +102,9 @@ def compile_module(
 
 
 def _with_inspections(text: str, convention: CallingConvention, assignment: tuple[placement.Device, ...],
-                      known: Sequence[KnownSharding]) -> tuple[str, list[Callable]]:
+                      known: Sequence[KnownSharding]) -> tuple[str, list[Callable[..., Any]]]:
     """The text with the compiler's names for the functions that want to know a value's sharding, and what it will call."""
-    called_back: list[Callable] = []
+    called_back: list[Callable[..., Any]] = []
     for index, (callback, ndim) in enumerate(convention.inspections):
         def say(chosen: _jaxlib.HloSharding, callback: Callable[[Any], Any] = callback, ndim: int = ndim) -> None:
             callback(shardings.as_given(chosen, ndim, assignment, known))
