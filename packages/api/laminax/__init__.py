@@ -36,10 +36,12 @@ _NAMES = {
     "laminax_ir.types.dtypes": "float0",
     "laminax_ir.types.partition_specs": "P",
     "laminax_ir.ops.callbacks": "pure_callback",
+    "laminax_ir.ops.calls": "Inline",
     "laminax_ir.ops.state": "Ref empty_ref free_ref freeze new_ref",
     "laminax._src.compiling.effects": "effects_barrier",
     "laminax._src.numerics.numpy.dynamic_slices": "ds",
     "laminax._src.compiling.abstract_calls": "eval_shape make_jaxpr typeof",
+    "laminax_ir.options.user_contexts": "make_user_context",
     "laminax._src.compiling.scopes": "disable_jit ensure_compile_time_eval named_call named_scope",
     "laminax._src.parallel.transfers": """
         block_until_ready copy_to_host_async device_get device_put device_put_replicated device_put_sharded live_arrays
@@ -47,7 +49,7 @@ _NAMES = {
     "laminax._src.exporting.xla_computation": "xla_computation",
     # arrays and devices
     "laminax_runtime": """
-        Array Device default_backend device_count devices get_abstract_mesh get_mesh host_count host_id host_ids
+        Array CompilerEffortLevel Device default_backend device_count devices get_abstract_mesh get_mesh host_count host_id host_ids
         local_device_count make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays
         make_mesh NamedSharding Shard process_count
         process_index process_indices set_mesh use_abstract_mesh""",

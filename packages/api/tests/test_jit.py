@@ -148,7 +148,7 @@ def test_an_unhashable_static_argument_is_a_value_error(call):
     ({"static_argnames": 3}, TypeError, "static_argnames must be a string"),
     ({"static_argnums": 0, "donate_argnums": 0}, ValueError, "static_argnames and donate_argnames cannot intersect.*'x'"),
     ({"keep_unused": "yes"}, TypeError, "keep_unused must be a bool"),
-    ({"inline": 1}, TypeError, "inline must be a bool"),
+    ({"inline": 1}, ValueError, "Invalid inline option: 1"),
     ({"abstracted_axes": ("n",)}, NotImplementedError, "abstracted_axes"),
     ({"device": object()}, TypeError, "device"),
     ({"in_shardings": "data"}, TypeError, "in_shardings leaf specifications are expected to be"),
@@ -292,8 +292,21 @@ def test_inline_leaves_no_call():
         g = laminax.jit(lambda x: x * 2, **options)
         return [eqn.primitive.name for eqn in laminax.make_jaxpr(lambda x: g(x))(1.0).eqns]
 
-    assert names(inline=True) == ["mul"]
-    assert names() == ["jit"]
+    assert names(inline=laminax.Inline.JAX_EARLY) == ["mul"]
+    for inline in (True, False, *set(laminax.Inline) - {laminax.Inline.JAX_EARLY}):
+        assert names(inline=inline) == ["jit"]
+
+
+@pytest.mark.parametrize("inline", [True, *laminax.Inline])
+def test_where_a_function_is_inlined(inline):
+    double = laminax.jit(lambda x: laminax.numpy.sin(x) * 2, inline=inline)
+    program = laminax.jit(lambda x: double(x) + double(x + 1)).lower(1.0)
+    calls = [line for line in program.as_text().splitlines() if " call @" in line]
+    kept = inline in (laminax.Inline.XLA_EARLY, laminax.Inline.XLA_LATE)
+    assert len(calls) == (2 if kept or inline is laminax.Inline.AUTO else 0)
+    assert all(f'inlineable = "{inline.value}"' in line for line in calls) if kept else not any("inlineable" in line for line in calls)
+    np.testing.assert_allclose(program.compile()(1.0), 2 * np.sin(1) + 2 * np.sin(2), rtol=1e-6)
+    np.testing.assert_allclose(laminax.grad(lambda x: double(double(x)))(0.3), 4 * np.cos(2 * np.sin(0.3)) * np.cos(0.3), rtol=1e-6)
 
 
 def test_calling_a_jitted_function_while_another_is_traced():

@@ -69,6 +69,7 @@ OFFERS: dict[str, str] = {
         numpy_rank_promotion random_seed_offset softmax_custom_jvp threefry_partitionable""",
     "options.config_options": "ValueType boolean define find one_of",
     "options.fixed_options": "warn_of_environment",
+    "options.user_contexts": "make_user_context",
     "options.interning": "Interned",
     "options.restoring": "Restoring Together",
     "programs.calling_conventions": "CallingConvention inspection_key",

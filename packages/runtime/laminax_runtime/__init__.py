@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 _MODULE_OF = {
     # options
+    "CompilerEffortLevel": "base.options",
     "compile_regions": "base.options",
     "default_device": "base.options",
     "no_execution": "base.options",

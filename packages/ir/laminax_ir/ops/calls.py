@@ -7,6 +7,7 @@ evaluating or differentiating trace runs the Python function itself and only a s
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
@@ -182,14 +183,28 @@ def close_over_constants(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
     return program, closed.consts
 
 
-def call_jaxpr(closed: ClosedJaxpr, *operands: Any, name: str, inline: bool = False, **params: Any) -> list[Any]:
+class Inline(enum.Enum):
+    """Where a jitted function becomes part of the program that calls it.
+
+    JAX_EARLY: where the caller is traced; its program has no call. JAX_LATE: where the program is lowered. XLA_EARLY and XLA_LATE: in the
+    compiler, which the call is marked for. AUTO: as the policy of outlining decides.
+    """
+
+    JAX_EARLY = "jax_early"
+    JAX_LATE = "jax_late"
+    XLA_EARLY = "xla_early"
+    XLA_LATE = "xla_late"
+    AUTO = "auto"
+
+
+def call_jaxpr(closed: ClosedJaxpr, *operands: Any, name: str, inline: bool | Inline = False, **params: Any) -> list[Any]:
     """Binds a jit call of a closed jaxpr; its constants become operands.
 
     Args:
       closed: the program.
       *operands: one per parameter of the program.
       name: the called function's name.
-      inline: whether the compiler must not outline it.
+      inline: whether lowering writes it in place of the call, or what the compiler is told of the call.
       **params: further parameters of the call (donation, shardings).
     """
     program, consts = close_over_constants(closed)

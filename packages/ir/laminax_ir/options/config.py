@@ -74,6 +74,7 @@ check = define(
     "Check the types of each program as soon as it is traced.",
     affects_tracing=True,  # a program traced without the check must be traced again with it
     aliases=("enable_checks",),
+    name_in_jax="enable_checks",
 )
 check_leaks = define(
     "check_leaks",
@@ -82,6 +83,7 @@ check_leaks = define(
     "Raise as soon as a traced function returns while one of its tracers is still alive.",
     affects_tracing=True,  # a program traced without the check must be traced again with it
     aliases=("check_tracer_leaks", "checking_leaks"),
+    name_in_jax="check_tracer_leaks",
 )
 disable_jit = define(
     "disable_jit",

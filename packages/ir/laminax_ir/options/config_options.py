@@ -104,12 +104,13 @@ class Option(Ambient):
     has_global = True
     default: Any
     doc: str
+    name_in_jax: str
     environment_variable: str
     value_type: ValueType
 
     @property
     def __name__(self) -> str:
-        return self.name
+        return type(self).name_in_jax or self.name
 
     def __call__(self, new_val: Any = UNSET) -> Override:
         """Returns a context manager, also usable as a decorator, that overrides the option in this thread.
@@ -177,6 +178,7 @@ def define(
     *,
     affects_tracing: bool = False,
     aliases: tuple[str, ...] = (),
+    name_in_jax: str = "",
     variables: tuple[str, ...] | None = None,
     is_listed: bool = True,
 ) -> Option:
@@ -189,6 +191,7 @@ def define(
         doc: one line for a reader of the options' table.
         affects_tracing: whether its value can change the program that a trace records.
         aliases: other names under which `config` knows it, for example JAX's.
+        name_in_jax: its name there, if it is another one.
         variables: the environment variables, if others than these.
         is_listed: whether `all_options` has it, and `config` knows it by name.
 
@@ -202,6 +205,7 @@ def define(
         "name": name,
         "default": default,
         "doc": doc,
+        "name_in_jax": name_in_jax,
         "environment_variable": f"LAMINAX_{name.upper()}",
         "affects_tracing": affects_tracing,
         "value_type": value_type,

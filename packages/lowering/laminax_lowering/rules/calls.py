@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from laminax_ir.ops.calls import (
+    Inline,
     checkpoint_p,
     custom_jvp_call_p,
     custom_vjp_call_p,
@@ -24,9 +25,14 @@ from laminax_lowering.writing.ssa_values import Value
 
 
 @lowering_rule(jit_p)
-def _lower_jit(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, name: str, inline: bool = False, **_params: Any) -> list[Value]:
+def _lower_jit(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, name: str, inline: bool | Inline = False,
+               **_params: Any) -> list[Value]:
     plan = ctx.module.plan
     jaxpr = plan.programs.representative(jaxpr)
+    if isinstance(inline, Inline):
+        ctx.name_call(f"jit({name})")
+        return ctx.call_program(jaxpr, name, operands, ctx.avals_out,
+                                f' {{mhlo.frontend_attributes = {{inlineable = "{inline.value}"}}}}')
     if inline or jaxpr in plan.in_place or len(jaxpr.eqns) <= 1 or has_ordered(jaxpr.effects):
         return ctx.run(jaxpr, operands, [f"jit({name})"])
     is_outlined = ctx.is_top_level and jaxpr in plan.outlined

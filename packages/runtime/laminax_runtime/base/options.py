@@ -5,6 +5,7 @@ They live apart from the code that reads them so that they can be set before jax
 
 from __future__ import annotations
 
+import enum
 import os
 import sys
 from typing import Any
@@ -169,7 +170,21 @@ raise_persistent_cache_errors = config_options.define(
 
 # --- options for the compiler ---
 
-_EFFORTS = config_options.one_of("UNKNOWN", "O0", "O1", "O2", "O3")
+class CompilerEffortLevel(enum.Enum):
+    """How much the compiler does, for the options `optimization_level` and `memory_fitting_level`; also made of a name, as of "O1"."""
+
+    UNKNOWN = 0
+    O0 = 9
+    O1 = 19
+    O2 = 29
+    O3 = 39
+
+    @classmethod
+    def _missing_(cls, value: object) -> CompilerEffortLevel | None:
+        return cls.__members__.get(value) if isinstance(value, str) else None
+
+
+_EFFORTS = config_options.one_of(*CompilerEffortLevel.__members__)
 optimization_level = config_options.define(
     "optimization_level",
     "UNKNOWN",

@@ -29,6 +29,7 @@ from laminax_runtime.arrays import arrays, layouts, shardings, transfer
 from laminax_runtime.arrays.arrays import ArrayImpl
 from laminax_runtime.backends import ffi, placement
 from laminax_runtime.base import options
+from laminax_runtime.base.options import CompilerEffortLevel
 
 # A sharding over a program's devices, and the rank of the array that it is of, or None.
 KnownSharding = tuple[shardings.Sharding, int | None]
@@ -201,7 +202,7 @@ def _compile_options(assignment: Sequence[placement.Device], num_replicas: int, 
     if compiler_options:
         own = {option for option in _BUILD_OPTIONS if option in compiler_options and hasattr(build, option)}
         for option in own:
-            setattr(build, option, compiler_options[option])
+            setattr(build, option, _effort(compiler_options[option]) if option.endswith("_level") else compiler_options[option])
         result.env_option_overrides = [item for item in compiler_options.items() if item[0] not in own]
     return result
 
@@ -220,7 +221,12 @@ def _set_efforts(build: Any) -> None:
         build.debug_options.xla_disable_hlo_passes = "rematerialization"
 
 
-_EFFORTS = {"UNKNOWN": 0, "O0": 9, "O1": 19, "O2": 29, "O3": 39}  # XLA's enumeration EffortLevel
+def _effort(level: Any) -> Any:
+    """The number of a level that is given by name; a number stays."""
+    return level.value if isinstance(level, CompilerEffortLevel) else _EFFORTS.get(level, level) if isinstance(level, str) else level
+
+
+_EFFORTS = {level.name: level.value for level in CompilerEffortLevel}
 
 
 # Compiler options that are no debug options of XLA: what effort the compiler makes for run time and memory. jaxlib 0.12 has only levels.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 from weakref import ref
 
 import laminax_runtime as runtime
-from laminax_ir.ops.calls import call_jaxpr
+from laminax_ir.ops.calls import Inline, call_jaxpr
 from laminax_ir.options import config
 from laminax_ir.pytrees.pytree import tree_unflatten
 from laminax_ir.recording.evaluation import eval_jaxpr
@@ -63,7 +63,7 @@ class JitOptions:
     donate_argnames: tuple[str, ...] = ()
     keep_unused: bool = False
     device: Any = None
-    inline: bool = False
+    inline: Inline = Inline.AUTO
     compiler_options: tuple[tuple[str, Any], ...] = ()
     in_shardings: ShardingTree | None = None
     out_shardings: ShardingTree | None = None
@@ -82,14 +82,14 @@ class _Given:
     keep_unused: bool
     device: Any
     backend: str | None
-    inline: bool
+    inline: bool | Inline
     compiler_options: Mapping[str, Any]
 
 
 def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UNSPECIFIED,
         static_argnums: int | Sequence[int] | None = None, static_argnames: str | Iterable[str] | None = None,
         donate_argnums: int | Sequence[int] | None = None, donate_argnames: str | Iterable[str] | None = None,
-        keep_unused: bool = False, device: Any = None, backend: str | None = None, inline: bool = False,
+        keep_unused: bool = False, device: Any = None, backend: str | None = None, inline: bool | Inline = False,
         abstracted_axes: Any = None, compiler_options: Mapping[str, Any] | None = None) -> Any:
     """Sets up a function for just-in-time compilation.
 
@@ -112,7 +112,8 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
       keep_unused: whether arguments that the function does not use stay arguments of the executable.
       device: the device to run on; by default where the arguments are, else the default device.
       backend: the platform to run on: "cpu", "gpu" or "tpu".
-      inline: whether to inline the function into enclosing programs instead of calling it.
+      inline: where the function becomes part of a program that calls it, an `Inline`. True is `Inline.JAX_LATE`: the call is an equation
+        of the caller's program, and not a function of the compiled one. False is `Inline.AUTO`.
       abstracted_axes: dynamic shapes; not supported.
       compiler_options: options of XLA by name; for calls outside of other jitted functions.
 
@@ -151,7 +152,7 @@ def _jitted(name: str, given: _Given, fun: Callable) -> Any:
 def pjit(fun: Callable, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UNSPECIFIED,
          static_argnums: int | Sequence[int] | None = None, static_argnames: str | Iterable[str] | None = None,
          donate_argnums: int | Sequence[int] | None = None, donate_argnames: str | Iterable[str] | None = None, keep_unused: bool = False,
-         device: Any = None, backend: str | None = None, inline: bool = False, compiler_options: Mapping[str, Any] | None = None) -> Any:
+         device: Any = None, backend: str | None = None, inline: bool | Inline = False, compiler_options: Mapping[str, Any] | None = None) -> Any:
     """`jit`, which has the documentation, on the mesh that is entered with `with mesh:`.
 
     Args:
@@ -183,9 +184,8 @@ def _weakly_referenceable(fun: Callable) -> Callable:
 def _options(fun: Callable, given: _Given, *, runs_on_entered_mesh: bool) -> JitOptions:
     static = resolve(fun, given.static_argnums, given.static_argnames, "static")
     donated = resolve(fun, given.donate_argnums, given.donate_argnames, "donate")
-    for name, value in (("keep_unused", given.keep_unused), ("inline", given.inline)):
-        if not isinstance(value, bool):
-            raise TypeError(f"jit: {name} must be a bool, got {value!r}")
+    if not isinstance(given.keep_unused, bool):
+        raise TypeError(f"jit: keep_unused must be a bool, got {given.keep_unused!r}")
     names, positions = set(static[1]) & set(donated[1]), set(static[0]) & set(donated[0])
     if names or positions:
         kind, first = ("names", repr(min(names))) if names else ("nums", repr(min(positions)))
@@ -193,8 +193,20 @@ def _options(fun: Callable, given: _Given, *, runs_on_entered_mesh: bool) -> Jit
                          "A static argument has no buffer to donate: leave it out of one.")
     in_shardings, out_shardings = _shardings(given)
     check_hashable("jit", "the value of an option in compiler_options", *given.compiler_options.values())
-    return JitOptions(*static, *donated, given.keep_unused, _chosen_device(given.device, given.backend), given.inline,
+    return JitOptions(*static, *donated, given.keep_unused, _chosen_device(given.device, given.backend), _inline(given.inline),
                       tuple(sorted(given.compiler_options.items())), in_shardings, out_shardings, runs_on_entered_mesh)
+
+
+def _inline(given: Any) -> Inline:
+    if isinstance(given, Inline):
+        return given
+    if not isinstance(given, bool):
+        raise ValueError(f"jit: Invalid inline option: {given!r}; it must be a bool or an Inline, such as Inline.JAX_EARLY")
+    return Inline.JAX_LATE if given else Inline.AUTO
+
+
+# What calls say of it: False is not printed.
+_OF_CALLS: dict[Inline, bool | Inline] = {Inline.AUTO: False, Inline.JAX_LATE: True}
 
 
 def _shardings(given: _Given) -> tuple[ShardingTree | None, ShardingTree | None]:
@@ -290,10 +302,11 @@ class JitFunction:
         if self.is_sharded:
             in_shardings, out_shardings = self.formats(traced, call)
             leaves = constrain(leaves, in_shardings, f"jit({self.name})", call.namer(self.fun))
-        if self.options.inline:
+        inline = self.options.inline
+        if inline is Inline.JAX_EARLY:
             outs = eval_jaxpr(closed.jaxpr, closed.consts, *leaves)
         else:
-            outs = call_jaxpr(closed, *leaves, name=self.name)
+            outs = call_jaxpr(closed, *leaves, name=self.name, inline=_OF_CALLS.get(inline, inline))
         if self.is_sharded:
             outs = constrain(outs, out_shardings, f"jit({self.name})", "result {}".format)
         return tree_unflatten(traced.out_tree, outs)
