@@ -110,6 +110,18 @@ def test_results_are_put_in_a_memory():
     np.testing.assert_array_equal(laminax.grad(lambda x: square(x).sum())(A), 2 * A)
 
 
+def test_a_function_on_a_place_with_options_for_its_compiler():
+    @compute_on(compute_type="tpu_sparsecore", out_memory_spaces=Space.Device, compiler_options={"num_cores": 2})
+    def double(x, *, by=2):
+        return x * by
+
+    (line,) = attributed(double, A)
+    assert '_xla_compute_type = "sparseoffload"' in line and r'backend_config = "{\22num_cores\22: 2}"' in line
+    np.testing.assert_array_equal(double(A, by=3), 3 * A)
+    with compute_on(compute_type="device_host"):
+        assert "backend_config" not in attributed(lambda x: x + 1, A)[0]
+
+
 @pytest.mark.parametrize("call, error, message", [
     (lambda: compute_on(3).__enter__(), TypeError, "compute_type argument must be a string, got 3"),
     (lambda: compute_on("host").__enter__(), ValueError, "Invalid compute type host. Current supported values are `device_host`"),
@@ -119,8 +131,9 @@ def test_results_are_put_in_a_memory():
     (lambda: compute_on2(abs, compute_type="disk", out_memory_spaces=Space.Device), ValueError, "Invalid compute type disk"),
     (lambda: compute_on2(abs, compute_type="device", out_memory_spaces="pinned_host"), TypeError,
      "must be a memory.Space.*got 'pinned_host'"),
-    (lambda: compute_on2(abs, compute_type="device", out_memory_spaces=Space.Device, compiler_options={"a": 1}), NotImplementedError,
-     "compiler_options is not supported"),
+    (lambda: compute_on(abs, compute_type="device"), TypeError, "out_memory_spaces must be given with a function"),
+    (lambda: compute_on("device", out_memory_spaces=Space.Device), TypeError, "`out_memory_spaces` is for a function, which comes first"),
+    (lambda: compute_on(), TypeError, "compute_type argument must be a string, got None"),
 ])
 def test_what_is_refused(call, error, message):
     with pytest.raises(error, match=message):

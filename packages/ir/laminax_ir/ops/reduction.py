@@ -16,6 +16,7 @@ from laminax_ir.ops.contraction import refuse_out_sharding
 from laminax_ir.ops.dtype_kinds import INTEGER_BOOL, NUMBER, NUMBER_BOOL, REAL_BOOL, check_dtype
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape_arguments import as_ints, checked_out_sharding
+from laminax_ir.ops.sharding import reshard
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive, shape_rule
 from laminax_ir.pytrees import pytree
@@ -213,12 +214,25 @@ def reduce_prod(operand: ArrayLike, axes: Sequence[int]) -> Array:
     return reduce_prod_p.bind(operand, axes=as_ints("reduce_prod", "axes", axes))
 
 
-def reduce_max(operand: ArrayLike, axes: Sequence[int]) -> Array:
+def _reduced(name: str, primitive: Primitive, operand: ArrayLike, axes: Sequence[int], out_sharding: Any) -> Array:
+    """The reduction, its result split as asked; an extremum cannot be left open over mesh axes."""
+    axes = as_ints(name, "axes", axes)
+    if out_sharding is None:
+        return primitive.bind(operand, axes=axes)
+    sharding = checked_out_sharding(name, out_sharding, get_aval(operand).ndim - len(axes))
+    if sharding is not None and sharding.spec.unreduced:
+        raise NotImplementedError(f"{name}: out_sharding={out_sharding} is unreduced, but an extremum cannot be left open over mesh axes, "
+                                  "only a sum can. Leave unreduced out.")
+    return reshard(primitive.bind(operand, axes=axes), sharding)
+
+
+def reduce_max(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
     """Maximum over axes: NaN if one is there, complex numbers in lexicographic order, the dtype's least value where empty.
 
     Args:
       operand: an array of numbers or bools.
       axes: the axes to reduce over, non-negative and distinct.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array of the operand's dtype and of its shape without those axes.
@@ -227,15 +241,16 @@ def reduce_max(operand: ArrayLike, axes: Sequence[int]) -> Array:
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of numbers or bools.
     """
-    return reduce_max_p.bind(operand, axes=as_ints("reduce_max", "axes", axes))
+    return _reduced("reduce_max", reduce_max_p, operand, axes, out_sharding)
 
 
-def reduce_min(operand: ArrayLike, axes: Sequence[int]) -> Array:
+def reduce_min(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
     """Minimum over axes: NaN if one is there, complex numbers in lexicographic order, the dtype's greatest value where empty.
 
     Args:
       operand: an array of numbers or bools.
       axes: the axes to reduce over, non-negative and distinct.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array of the operand's dtype and of its shape without those axes.
@@ -244,7 +259,7 @@ def reduce_min(operand: ArrayLike, axes: Sequence[int]) -> Array:
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of numbers or bools.
     """
-    return reduce_min_p.bind(operand, axes=as_ints("reduce_min", "axes", axes))
+    return _reduced("reduce_min", reduce_min_p, operand, axes, out_sharding)
 
 
 def reduce_and(operand: ArrayLike, axes: Sequence[int]) -> Array:

@@ -101,12 +101,13 @@ def addupdate(ref: Ref | RefView, idx: Any, x: Any) -> None:
     write("ref_addupdate", base, places, x)
 
 
-def empty_ref(ty: Any, memory_space: Any = None) -> Ref:
+def empty_ref(ty: Any, memory_space: Any = None, pin: bool = False) -> Ref:
     """Makes a reference whose first value does not matter.
 
     Args:
       ty: the type of the array, anything with a shape and a dtype.
       memory_space: only None, as for `new_ref`.
+      pin: only False, as for `new_ref`.
 
     Returns:
       A `Ref`; zeros are in it.
@@ -116,7 +117,7 @@ def empty_ref(ty: Any, memory_space: Any = None) -> Ref:
     """
     if not (hasattr(ty, "shape") and hasattr(ty, "dtype")):
         raise TypeError(f"empty_ref: ty must have a shape and a dtype, such as ShapeDtypeStruct((2,), 'float32'), got {ty!r}")
-    return new_ref(full(ty.shape, 0, ty.dtype), memory_space=memory_space)
+    return new_ref(full(ty.shape, 0, ty.dtype), memory_space=memory_space, pin=pin)
 
 
 def free_ref(ref: Ref) -> None:

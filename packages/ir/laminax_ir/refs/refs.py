@@ -246,13 +246,14 @@ register_pytree_node(RefView, _view_parts, _view_of_parts)
 # What happens to references, wherever they live
 
 
-def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None) -> Ref:
+def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None, pin: bool = False) -> Ref:
     """Makes a reference to an array, which can be read and written.
 
     Args:
       init_val: an array or a scalar, what is in it at first.
       memory_space: only None; other memories are not supported.
       kind: only None; references with other rules under rematerialization are not supported.
+      pin: only False; where the compiler keeps what is in a reference cannot be fixed.
 
     Returns:
       A `Ref` of init_val's shape and dtype. Jitted functions, loops and branches may close over it or take it as an
@@ -260,7 +261,7 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None)
 
     Raises:
       TypeError: if init_val is not an array.
-      NotImplementedError: for a memory space or a kind.
+      NotImplementedError: for a memory space, a kind, or pin=True.
 
     Example:
       >>> counter = new_ref(0)
@@ -268,7 +269,7 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None)
       >>> counter
       Ref(1, dtype=int32, weak_type=True)
     """
-    for name, given in (("memory_space", memory_space), ("kind", kind)):
+    for name, given in (("memory_space", memory_space), ("kind", kind), ("pin", pin or None)):
         if given is not None:
             raise NotImplementedError(f"new_ref: {name}={given!r} is not supported. Leave it out: the reference is in the device's memory, "
                                       "and is written once by each run of what writes it.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 import numpy as np
@@ -19,6 +19,7 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import GREATEST_RANK, GREATEST_SIZE, called_with, check_rank, check_size
 from laminax_ir.types.array_layouts import AUTO, Format
 from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
+from laminax_ir.types.partition_specs import UnreducedKind, check_unreduced_kind
 from laminax_ir.types.sizes import size_types
 from laminax_ir.types.type_shardings import TypeSharding, as_sharding, axis_text, in_use, parts_of, sums_text, type_sharding
 
@@ -37,13 +38,17 @@ class ManualAxisType:
       unreduced: the mesh axes along which each device has one term of a sum that is the value; always empty along manual axes.
       reduced: the mesh axes along which the cotangent is such a sum; likewise.
 
+      unreduced_kind: what the terms are of: a sum, which it is by default where axes are unreduced.
+
     Raises:
+      NotImplementedError: for terms of a maximum or minimum.
       TypeError: if one of them is no set.
       ValueError: if an axis along which the value varies is in another one too.
     """
     varying: frozenset[Any] = frozenset()
     unreduced: frozenset[Any] = frozenset()
     reduced: frozenset[Any] = frozenset()
+    unreduced_kind: UnreducedKind | None = None
 
     def __post_init__(self) -> None:
         for name in ("varying", "unreduced", "reduced"):
@@ -55,6 +60,34 @@ class ManualAxisType:
             if common := self.varying & getattr(self, name):
                 raise ValueError(f"ManualAxisType: a value cannot vary along an axis that is in {name}; "
                                  f"got {sorted(common, key=str)} in both")
+        if self.unreduced_kind is not None:
+            check_unreduced_kind("ManualAxisType", self.unreduced_kind, self.unreduced)
+        elif self.unreduced:
+            object.__setattr__(self, "unreduced_kind", UnreducedKind.sum)
+
+    @property
+    def vur(self) -> frozenset:
+        """All axes that it names."""
+        return self.varying | self.unreduced | self.reduced
+
+    @property
+    def empty(self) -> bool:
+        """Whether it names no axis."""
+        return not self.vur
+
+    def invarying(self, mesh: Any) -> frozenset:
+        """The manual axes of a mesh that it does not name."""
+        return frozenset(mesh.manual_axes) - self.vur
+
+    def update(self, **changes: Any) -> ManualAxisType:
+        """The type that differs in the given fields."""
+        if "unreduced" in changes:
+            changes.setdefault("unreduced_kind", None)
+        return replace(self, **changes)
+
+    def to_ct_mat(self) -> ManualAxisType:
+        """That of cotangents: sums that were made are open in them, and the other way round."""
+        return ManualAxisType(varying=self.varying, unreduced=self.reduced, reduced=self.unreduced)
 
 
 class ShapedArray:
@@ -127,6 +160,8 @@ class ShapedArray:
     def mat(self) -> ManualAxisType:
         """The names in `named_shape` in the form of newer releases of JAX: `mat.varying`."""
         return ManualAxisType(varying=self.vma)
+
+    manual_axis_type = mat
 
     @property
     def sharding(self) -> Any:
@@ -328,20 +363,23 @@ class ShapeDtypeStruct:
       sharding: optional, how the array is laid out over devices; a `Format` says its layout too.
       weak_type: whether the dtype is weak.
       named_shape: mapping of the named axes the value varies over.
+      manual_axis_type: inside of `shard_map`, along which mesh axes the array varies, a `ManualAxisType`; None where that is not said.
+      is_ref: whether it stands for a reference to such an array.
 
     Raises:
       ValueError: if shape or dtype is None.
-      TypeError: for `Layout.AUTO`, which is no layout.
+      TypeError: for `Layout.AUTO`, which is no layout, and for a manual_axis_type that is none.
 
     Example:
       >>> ShapeDtypeStruct((2, 3), np.float32)
       ShapeDtypeStruct(shape=(2, 3), dtype=float32)
     """
 
-    __slots__ = ("shape", "dtype", "sharding", "weak_type", "named_shape", "_layout")
+    __slots__ = ("shape", "dtype", "sharding", "weak_type", "named_shape", "manual_axis_type", "is_ref", "_layout")
 
     def __init__(self, shape: Any, dtype: Any, *, sharding: Any = None, weak_type: bool = False,
-                 named_shape: Mapping[Any, int] | None = None) -> None:
+                 named_shape: Mapping[Any, int] | None = None, manual_axis_type: ManualAxisType | None = None,
+                 is_ref: bool = False) -> None:
         if dtype is None or shape is None:
             raise ValueError(f"ShapeDtypeStruct: {'dtype' if dtype is None else 'shape'} must be specified, got {shape=} and {dtype=}")
         self.shape: tuple[Any, ...] = tuple(shape)
@@ -358,6 +396,31 @@ class ShapeDtypeStruct:
             self._layout, self.sharding = None, sharding
         self.weak_type: bool = weak_type
         self.named_shape: dict[Any, int] = {} if named_shape is None else dict(named_shape)
+        if manual_axis_type is not None and not isinstance(manual_axis_type, ManualAxisType):
+            raise TypeError("ShapeDtypeStruct: `manual_axis_type` must be a `sharding.ManualAxisType`, got "
+                            f"{manual_axis_type!r} of type {type(manual_axis_type).__name__}")
+        self.manual_axis_type = manual_axis_type
+        self.is_ref = bool(is_ref)
+
+    @classmethod
+    def like(cls, x: Any) -> ShapeDtypeStruct:
+        """The struct of an array's type: with its sharding and layout, if it is committed to them.
+
+        Args:
+          x: an array, a tracer, a struct, a reference, or a number.
+        """
+        aval = get_aval(x) if not isinstance(x, ShapeDtypeStruct) else x
+        is_ref = not isinstance(aval, ShapedArray | ShapeDtypeStruct)
+        sharding = None
+        if isinstance(x, ShapeDtypeStruct):
+            return cls(x.shape, x.dtype, sharding=x.format if x._layout is not None else x.sharding, weak_type=x.weak_type,
+                       named_shape=x.named_shape, manual_axis_type=x.manual_axis_type, is_ref=x.is_ref)
+        if getattr(aval, "_split", None) is not None:
+            sharding = aval.sharding
+        elif getattr(x, "_committed", False):
+            sharding = x.format
+        mat = None if not aval._named else ManualAxisType(varying=frozenset(name for name, _ in aval._named))
+        return cls(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type, manual_axis_type=mat, is_ref=is_ref)
 
     @property
     def format(self) -> Format:
@@ -385,7 +448,8 @@ class ShapeDtypeStruct:
         return self.shape[0]
 
     def _key(self) -> tuple[Any, ...]:
-        return (self.shape, self.dtype, self.sharding, self.weak_type, tuple(self.named_shape.items()), self._layout)
+        return (self.shape, self.dtype, self.sharding, self.weak_type, tuple(self.named_shape.items()), self._layout,
+                self.manual_axis_type, self.is_ref)
 
     def __eq__(self, other: object) -> bool:
         return self._key() == other._key() if isinstance(other, ShapeDtypeStruct) else NotImplemented
@@ -399,6 +463,8 @@ class ShapeDtypeStruct:
         extra += f", sharding={self.sharding}" if self.sharding is not None else ""
         extra += f", format={self._layout}" if self._layout is not None else ""
         extra += ", weak_type=True" if self.weak_type else ""
+        extra += f", manual_axis_type={self.manual_axis_type}" if self.manual_axis_type is not None else ""
+        extra += ", is_ref=True" if self.is_ref else ""
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{extra})"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Hashable, Iterator
 from typing import Any
 
@@ -21,7 +22,15 @@ class UnconstrainedType:
 UNCONSTRAINED = UnconstrainedType()
 
 
-class PartitionSpec:
+class UnreducedKind(enum.Enum):
+    """What has not been done over the mesh axes that a spec calls unreduced."""
+
+    sum = enum.auto()
+    max = enum.auto()
+    min = enum.auto()
+
+
+class P:
     """For each axis of an array, the mesh axes that it is split over.
 
     Args:
@@ -29,8 +38,10 @@ class PartitionSpec:
         whole on every device, or `PartitionSpec.UNCONSTRAINED`. Axes beyond the last entry are whole.
       unreduced: names of mesh axes over which the devices hold parts of a sum that has not been made.
       reduced: names of mesh axes over which a sum has been made.
+      unreduced_kind: what has not been made: a sum, which it is by default where names are unreduced.
 
     Raises:
+      NotImplementedError: for a maximum or minimum that has not been made.
       ValueError: if a name is both in the entries and in `unreduced` or `reduced`, or in both of these.
       TypeError: if `unreduced` or `reduced` is no set of names.
 
@@ -48,7 +59,8 @@ class PartitionSpec:
     reduced: frozenset[Any]
     _hash: int
 
-    def __init__(self, *partitions: Any, unreduced: Any = frozenset(), reduced: Any = frozenset()) -> None:
+    def __init__(self, *partitions: Any, unreduced: Any = frozenset(), reduced: Any = frozenset(),
+                 unreduced_kind: UnreducedKind | None = None) -> None:
         put = object.__setattr__
         put(self, "partitions", tuple(map(_normal_entry, partitions)))
         put(self, "unreduced", _normal_set("unreduced", unreduced))
@@ -60,6 +72,25 @@ class PartitionSpec:
                             f"got {partitions!r} ({error})") from None
         if self.unreduced or self.reduced:
             self._check_sets()
+        if unreduced_kind is not None:
+            check_unreduced_kind("PartitionSpec", unreduced_kind, self.unreduced)
+
+    @property
+    def unreduced_kind(self) -> UnreducedKind | None:
+        """What has not been made over the unreduced axes: a sum; None without such axes."""
+        return UnreducedKind.sum if self.unreduced else None
+
+    def to_tangent_spec(self) -> P:
+        """How tangents of an array that is split so are split: as the array is."""
+        return self
+
+    def to_ct_spec(self) -> P:
+        """How its cotangents are split: sums that were made are open in them, and the other way round."""
+        return self.update(unreduced=self.reduced, reduced=self.unreduced)
+
+    def to_lo(self) -> list[P]:
+        """The specs of the arrays that a value consists of: this one."""
+        return [self]
 
     def _check_sets(self) -> None:
         split = set(self.names())
@@ -83,7 +114,7 @@ class PartitionSpec:
                 yield entry
 
     def update(self, **changes: Any) -> PartitionSpec:
-        """The spec that differs in the given ones of `partitions`, `unreduced` and `reduced`."""
+        """The spec that differs in the given ones of `partitions`, `unreduced`, `reduced` and `unreduced_kind`."""
         fields = {"partitions": self.partitions, "unreduced": self.unreduced, "reduced": self.reduced, **changes}
         return PartitionSpec(*fields.pop("partitions"), **fields)
 
@@ -132,7 +163,24 @@ class PartitionSpec:
         return f"P({', '.join([*([entries.rstrip(',') if sets else entries] if entries else []), *sets])})"
 
 
-P = PartitionSpec
+PartitionSpec = P
+
+
+def check_unreduced_kind(name: str, kind: Any, unreduced: frozenset) -> None:
+    """Sums are the only ones that are known here.
+
+    Raises:
+      TypeError: if it is no `UnreducedKind`.
+      ValueError: if nothing is unreduced.
+      NotImplementedError: for maxima and minima.
+    """
+    if not isinstance(kind, UnreducedKind):
+        raise TypeError(f"{name}: unreduced_kind must be an UnreducedKind or None, got {kind!r} of type {type(kind).__name__}")
+    if not unreduced:
+        raise ValueError(f"{name}: unreduced_kind is {kind}, but no mesh axis is in unreduced. Leave it out, or name the axes.")
+    if kind is not UnreducedKind.sum:
+        raise NotImplementedError(f"{name}: unreduced_kind={kind} is not supported: only sums can be left open over mesh axes. Take the "
+                                  f"{kind.name}imum with lax.p{kind.name} instead.")
 
 
 def _normal_entry(entry: Any) -> Any:

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Any
 
 import laminax_runtime as runtime
-from laminax_ir.tracing.trace import Tracer
+from laminax_ir.tracing.trace import Tracer, axis_size
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, aval_in, placed_aval, register_value_type
 from laminax_ir.types.partition_specs import PartitionSpec
@@ -23,7 +23,11 @@ def as_abstract(x: Any) -> Any:
                                            and not hasattr(x, "__array__")):
         dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.canonicalize_dtype(x.dtype)
         sharding = _on_current_mesh(getattr(x, "sharding", None), x)
-        aval = placed_aval(ShapedArray(x.shape, dtype, getattr(x, "weak_type", False)), sharding)
+        mat = getattr(x, "manual_axis_type", None)
+        named = {name: axis_size(name) for name in mat.varying} if mat is not None else None
+        aval = placed_aval(ShapedArray(x.shape, dtype, getattr(x, "weak_type", False), named_shape=named), sharding)
+        if getattr(x, "is_ref", False):
+            return AvalHolder(AbstractRef(aval))
         if isinstance(x, ShapedArray):  # a type says nothing of devices
             return AvalHolder(aval_in(aval, x.memory_space))
         return AvalHolder(aval, sharding, getattr(x, "_layout", None))

@@ -152,7 +152,8 @@ def _jitted(name: str, given: _Given, fun: Callable) -> Any:
 def pjit(fun: Callable, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UNSPECIFIED,
          static_argnums: int | Sequence[int] | None = None, static_argnames: str | Iterable[str] | None = None,
          donate_argnums: int | Sequence[int] | None = None, donate_argnames: str | Iterable[str] | None = None, keep_unused: bool = False,
-         device: Any = None, backend: str | None = None, inline: bool | Inline = False, compiler_options: Mapping[str, Any] | None = None) -> Any:
+         device: Any = None, backend: str | None = None, inline: bool | Inline = False,
+         compiler_options: Mapping[str, Any] | None = None) -> Any:
     """`jit`, which has the documentation, on the mesh that is entered with `with mesh:`.
 
     Args:

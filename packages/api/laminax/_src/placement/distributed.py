@@ -27,7 +27,9 @@ global_state = _Processes()
 def initialize(coordinator_address: str | None = None, num_processes: int | None = None, process_id: int | None = None,
                local_device_ids: int | Sequence[int] | None = None, cluster_detection_method: str | None = None,
                initialization_timeout: int = 300, heartbeat_timeout_seconds: int = 100, shutdown_timeout_seconds: int = 300,
-               coordinator_bind_address: str | None = None, slice_index: int | None = None, partition_index: int | None = None) -> None:
+               coordinator_bind_address: str | None = None, slice_index: int | None = None, partition_index: int | None = None,
+               mtls_cert_file: str | None = None, mtls_key_file: str | None = None, mtls_ca_file: str | None = None,
+               mtls_peer_uri_prefix: str | None = None, verify_secure_credentials: bool | None = None) -> None:
     """Begins a program of one process; comes before the first computation. Those of several are not supported.
 
     Args:
@@ -35,6 +37,8 @@ def initialize(coordinator_address: str | None = None, num_processes: int | None
       num_processes: must be 1.
       process_id: must be 0 or None.
       local_device_ids, cluster_detection_method, slice_index, partition_index: must be None.
+      mtls_cert_file, mtls_key_file, mtls_ca_file, mtls_peer_uri_prefix, verify_secure_credentials: must be None (the last one may be
+        False): one process makes no connections that certificates could secure.
       initialization_timeout, heartbeat_timeout_seconds, shutdown_timeout_seconds: seconds to wait for other processes; not used.
 
     Raises:
@@ -64,6 +68,12 @@ def initialize(coordinator_address: str | None = None, num_processes: int | None
         if value is not None:
             raise NotImplementedError(f"distributed.initialize: {name} must be None, got {value!r}. A mesh of some of "
                                       "laminax.devices() chooses devices.")
+    secured = {"mtls_cert_file": mtls_cert_file, "mtls_key_file": mtls_key_file, "mtls_ca_file": mtls_ca_file,
+               "mtls_peer_uri_prefix": mtls_peer_uri_prefix, "verify_secure_credentials": verify_secure_credentials or None}
+    for name, value in secured.items():
+        if value is not None:
+            raise NotImplementedError(f"distributed.initialize: {name} must be None, got {value!r}. A program of one process makes no "
+                                      "connections to secure: leave it out.")
     _has_begun = True
 
 

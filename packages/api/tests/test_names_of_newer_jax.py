@@ -1,0 +1,101 @@
+"""Parameters and names that JAX has since 0.11, as its documentation describes them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import laminax
+import laminax.numpy as jnp
+from laminax import lax
+from laminax.sharding import ManualAxisType, UnreducedKind
+from laminax.sharding import PartitionSpec as P
+
+
+def test_partition_specs_name_what_is_open():
+    assert P("a", unreduced={"b"}).unreduced_kind is UnreducedKind.sum and P("a").unreduced_kind is None
+    assert P(unreduced={"b"}, unreduced_kind=UnreducedKind.sum) == P(unreduced={"b"})
+    spec = P("a", unreduced={"b"}, reduced={"c"})
+    assert spec.to_ct_spec() == P("a", unreduced={"c"}, reduced={"b"}) and spec.to_tangent_spec() is spec and spec.to_lo() == [spec]
+    with pytest.raises(NotImplementedError, match="only sums can be left open"):
+        P(unreduced={"b"}, unreduced_kind=UnreducedKind.max)
+    with pytest.raises(ValueError, match="no mesh axis is in unreduced"):
+        P("a", unreduced_kind=UnreducedKind.sum)
+    with pytest.raises(TypeError, match="must be an UnreducedKind"):
+        P(unreduced={"b"}, unreduced_kind="sum")
+    assert P.__name__ == "P" and laminax.P is P
+
+
+def test_manual_axis_types():
+    mat = ManualAxisType(varying={"x"}, reduced={"y"})
+    assert mat.vur == {"x", "y"} and not mat.empty and ManualAxisType().empty and mat.unreduced_kind is None
+    assert mat.to_ct_mat() == ManualAxisType(varying={"x"}, unreduced={"y"}) and mat.to_ct_mat().unreduced_kind is UnreducedKind.sum
+    assert mat.update(varying=frozenset()) == ManualAxisType(reduced={"y"})
+    with pytest.raises(NotImplementedError, match="only sums"):
+        ManualAxisType(unreduced={"x"}, unreduced_kind=UnreducedKind.min)
+
+
+def test_structs_of_values():
+    x = jnp.ones((2, 3), jnp.bfloat16)
+    assert laminax.ShapeDtypeStruct.like(x) == laminax.ShapeDtypeStruct((2, 3), jnp.bfloat16)
+    assert laminax.ShapeDtypeStruct.like(2.0).weak_type and laminax.ShapeDtypeStruct.like(np.int8(3)).dtype == np.int8
+    placed = laminax.device_put(x, laminax.devices()[0])
+    struct = laminax.ShapeDtypeStruct.like(placed)
+    assert struct.sharding == placed.sharding and laminax.ShapeDtypeStruct.like(struct) == struct
+    assert laminax.jit(lambda x: x + 1).lower(struct).compile()(placed).dtype == jnp.bfloat16
+    with pytest.raises(TypeError, match="must be a `sharding.ManualAxisType`"):
+        laminax.ShapeDtypeStruct((), "int32", manual_axis_type="x")
+
+
+def test_a_struct_of_a_reference():
+    struct = laminax.ShapeDtypeStruct((3,), "float32", is_ref=True)
+    ref = laminax.new_ref(jnp.ones(3))
+    assert laminax.ShapeDtypeStruct.like(ref) == struct and "is_ref=True" in repr(struct)
+
+    def double(ref):
+        ref[...] = ref[...] * 2
+
+    assert "Ref" in str(laminax.make_jaxpr(double)(struct)) and "mul" in str(laminax.make_jaxpr(double)(struct))
+
+
+def test_a_struct_that_varies():
+    mesh = laminax.make_mesh((1,), ("x",), axis_types=(laminax.sharding.AxisType.Auto,))
+
+    def f(x):
+        struct = laminax.ShapeDtypeStruct(x.shape, x.dtype, manual_axis_type=ManualAxisType(varying={"x"}))
+        seen.append(laminax.eval_shape(lambda x: x + 1, struct))
+        return x
+
+    seen = []
+    laminax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.ones(2))
+    assert seen[0].named_shape == {"x": 1}
+
+
+def test_references_are_not_pinned():
+    assert laminax.new_ref(1, pin=False)[...] == 1
+    for make in (lambda: laminax.new_ref(1, pin=True), lambda: laminax.empty_ref(laminax.ShapeDtypeStruct((), "int32"), pin=True)):
+        with pytest.raises(NotImplementedError, match="pin=True is not supported"):
+            make()
+
+
+def test_extrema_are_split_as_asked():
+    mesh = laminax.make_mesh((1, 1), ("x", "y"), axis_types=(laminax.sharding.AxisType.Explicit,) * 2)
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    with laminax.set_mesh(mesh):
+        for reduce, expected in ((lax.reduce_max, x.max(0)), (lax.reduce_min, x.min(0))):
+            for call in (reduce, laminax.jit(reduce, static_argnums=1)):
+                np.testing.assert_array_equal(call(x, (0,)), expected)
+            result = laminax.jit(lambda x: reduce(x, (0,), out_sharding=P("y")))(laminax.device_put(x, P("x", None)))
+            np.testing.assert_array_equal(result, expected)
+            assert laminax.typeof(result).sharding.spec == P("y")
+            with pytest.raises(NotImplementedError, match="cannot be left open"):
+                reduce(x, (0,), out_sharding=P(None, unreduced={"x"}))
+
+
+@pytest.mark.parametrize("name", ["mtls_cert_file", "mtls_key_file", "mtls_ca_file", "mtls_peer_uri_prefix"])
+def test_one_process_has_no_connections_to_secure(name, monkeypatch):
+    from laminax_runtime.backends import backends
+    monkeypatch.setattr(backends, "started_clients", lambda: [])
+    with pytest.raises(NotImplementedError, match=f"{name} must be None"):
+        laminax.distributed.initialize(num_processes=1, **{name: "here"})
+    assert not laminax.distributed.is_initialized()
