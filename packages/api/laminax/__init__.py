@@ -41,7 +41,6 @@ _NAMES = {
     "laminax._src.compiling.effects": "effects_barrier",
     "laminax._src.numerics.numpy.dynamic_slices": "ds",
     "laminax._src.compiling.abstract_calls": "eval_shape make_jaxpr typeof",
-    "laminax_ir.options.user_contexts": "make_user_context",
     "laminax._src.compiling.scopes": "disable_jit ensure_compile_time_eval named_call named_scope",
     "laminax._src.parallel.transfers": """
         block_until_ready copy_to_host_async device_get device_put device_put_replicated device_put_sharded live_arrays
@@ -59,7 +58,7 @@ _NAMES = {
         allow_f16_reductions array_garbage_collection_guard auto_pcast check_tracer_leaks checking_leaks config debug_infs
         debug_key_reuse debug_nans default_device default_matmul_precision default_prng_impl enable_checks enable_custom_prng
         enable_x64 explain_cache_misses
-        legacy_prng_key log_compiles no_execution no_tracing numpy_dtype_promotion numpy_rank_promotion
+        legacy_prng_key log_compiles make_user_context no_execution no_tracing numpy_dtype_promotion numpy_rank_promotion
         remove_size_one_mesh_axis_from_type softmax_custom_jvp thread_guard
         threefry_partitionable transfer_guard
         transfer_guard_device_to_device transfer_guard_device_to_host transfer_guard_host_to_device""",

@@ -28,6 +28,7 @@ from laminax_ir.options.config import (
     threefry_partitionable,
 )
 from laminax_ir.options.config_options import find
+from laminax_ir.options.user_contexts import make_user_context
 from laminax_runtime.base.options import (
     array_garbage_collection_guard,
     default_device,
@@ -55,7 +56,7 @@ __all__ = [
     *_ONE_VALUE, "softmax_custom_jvp",
     "array_garbage_collection_guard", "check_tracer_leaks", "checking_leaks", "config", "debug_infs", "debug_key_reuse", "debug_nans",
     "default_device", "default_matmul_precision", "default_prng_impl", "enable_checks", "enable_custom_prng", "enable_x64",
-    "explain_cache_misses", "legacy_prng_key", "log_compiles", "no_execution", "no_tracing", "numpy_dtype_promotion",
+    "explain_cache_misses", "legacy_prng_key", "log_compiles", "make_user_context", "no_execution", "no_tracing", "numpy_dtype_promotion",
     "numpy_rank_promotion", "thread_guard", "threefry_partitionable", "transfer_guard",
     "transfer_guard_device_to_device", "transfer_guard_device_to_host", "transfer_guard_host_to_device",
 ]

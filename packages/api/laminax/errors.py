@@ -5,6 +5,7 @@ from __future__ import annotations
 from laminax_ir.types.errors import (
     ConcretizationTypeError,
     DTypeError,
+    ForbiddenCollectiveError,
     InconclusiveDimensionOperation,
     JAXIndexError,
     JaxprTypeError,
@@ -25,10 +26,10 @@ from laminax_runtime.base.errors import DeletedArrayError, PlatformError, Unsupp
 _FROM_JAXLIB = ("JaxRuntimeError", "XlaRuntimeError")  # XLA's errors; jaxlib is loaded only when one of them is asked for
 
 __all__ = [
-    "ConcretizationTypeError", "DTypeError", "DeletedArrayError", "InconclusiveDimensionOperation", "JAXIndexError", "JAXTypeError",
-    "JaxprTypeError", "KeyReuseError", "LeakedTracerError", "NonConcreteBooleanIndexError", "PlatformError", "ShapeError",
-    "ShardingTypeError", "TracerArrayConversionError", "TracerBoolConversionError", "TracerIntegerConversionError", "UnboundAxisNameError",
-    "UnexpectedTracerError", "UnsupportedValueError", *_FROM_JAXLIB,
+    "ConcretizationTypeError", "DTypeError", "DeletedArrayError", "ForbiddenCollectiveError", "InconclusiveDimensionOperation",
+    "JAXIndexError", "JAXTypeError", "JaxprTypeError", "KeyReuseError", "LeakedTracerError", "NonConcreteBooleanIndexError",
+    "PlatformError", "ShapeError", "ShardingTypeError", "TracerArrayConversionError", "TracerBoolConversionError",
+    "TracerIntegerConversionError", "UnboundAxisNameError", "UnexpectedTracerError", "UnsupportedValueError", *_FROM_JAXLIB,
 ]
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from laminax_runtime.running.profiler import (
     ProfileData,
     ProfileEvent,
+    ProfileLine,
     ProfileOptions,
     ProfilePlane,
+    ProfileSession,
     StepTraceAnnotation,
     TraceAnnotation,
     annotate_function,
     device_memory_profile,
+    export_profile_data,
     register_subprocess,
     save_device_memory_profile,
     start_server,
@@ -21,7 +24,7 @@ from laminax_runtime.running.profiler import (
 )
 
 __all__ = [
-    "ProfileData", "ProfileEvent", "ProfileOptions", "ProfilePlane", "StepTraceAnnotation", "TraceAnnotation",
-    "annotate_function", "device_memory_profile", "register_subprocess", "save_device_memory_profile", "start_server",
-    "start_trace", "stop_server", "stop_trace", "trace",
+    "ProfileData", "ProfileEvent", "ProfileLine", "ProfileOptions", "ProfilePlane", "ProfileSession", "StepTraceAnnotation",
+    "TraceAnnotation", "annotate_function", "device_memory_profile", "export_profile_data", "register_subprocess",
+    "save_device_memory_profile", "start_server", "start_trace", "stop_server", "stop_trace", "trace",
 ]

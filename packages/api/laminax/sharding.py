@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from laminax_ir.options.config import no_collectives
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.avals import ManualAxisType
 from laminax_ir.types.partition_specs import P, PartitionSpec, UnreducedKind
@@ -23,6 +24,6 @@ from laminax._src.placement.abstract_devices import AbstractDevice
 
 __all__ = [
     "AbstractDevice", "AbstractMesh", "AxisType", "GSPMDSharding", "ManualAxisType", "Mesh", "NamedSharding", "P", "PartitionSpec",
-    "Sharding", "SingleDeviceSharding", "UnreducedKind", "auto_axes", "explicit_axes", "get_abstract_mesh", "get_mesh", "make_single_device_sharding",
-    "reshard", "set_mesh", "use_abstract_mesh",
+    "Sharding", "SingleDeviceSharding", "UnreducedKind", "auto_axes", "explicit_axes", "get_abstract_mesh", "get_mesh",
+    "make_single_device_sharding", "no_collectives", "reshard", "set_mesh", "use_abstract_mesh",
 ]

@@ -171,11 +171,11 @@ def profiler_module() -> types.ModuleType:
     return _profiler
 
 
-def profile_data_types() -> tuple[type[Any], type[Any], type[Any]]:
+def profile_data_types() -> tuple[type[Any], type[Any], type[Any], type[Any]]:
     """The types with which a written trace is read: the whole, an event, a plane."""
     from jaxlib import _profile_data
 
-    return _profile_data.ProfileData, _profile_data.ProfileEvent, _profile_data.ProfilePlane
+    return _profile_data.ProfileData, _profile_data.ProfileEvent, _profile_data.ProfileLine, _profile_data.ProfilePlane
 
 
 def hlo_computation(text: str, use_tuple_args: bool = False, return_tuple: bool = False) -> Any:

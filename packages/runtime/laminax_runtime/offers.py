@@ -35,7 +35,7 @@ OFFERS: dict[str, str] = {
         transfer_guard_device_to_device transfer_guard_device_to_host transfer_guard_host_to_device""",
     "compiling.compilation_cache": "_cache_in",
     "running.profiler": """
-        ProfileData ProfileEvent ProfileOptions ProfilePlane StepTraceAnnotation TraceAnnotation annotate_function
-        device_memory_profile register_subprocess save_device_memory_profile start_server start_trace stop_server
-        stop_trace trace""",
+        ProfileData ProfileEvent ProfileLine ProfileOptions ProfilePlane ProfileSession StepTraceAnnotation TraceAnnotation
+        annotate_function device_memory_profile export_profile_data register_subprocess save_device_memory_profile
+        start_server start_trace stop_server stop_trace trace""",
 }

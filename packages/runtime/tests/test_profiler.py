@@ -76,3 +76,46 @@ def test_server():
         profiler.start_server(port)
     socket.create_connection(("127.0.0.1", port), timeout=10).close()
     profiler.stop_server()
+
+
+def names_in(data) -> set:
+    return {event.name for plane in data.planes for line in plane.lines for event in line.events}
+
+
+def test_sessions_keep_what_they_record(tmp_path):
+    with profiler.ProfileSession() as session:
+        assert session.is_running and session.profile_data is None
+        with profiler.TraceAnnotation("in memory"):
+            pass
+    assert not session.is_running and "in memory" in names_in(session.profile_data)
+    assert isinstance(session.profile_data, profiler.ProfileData)
+    if hasattr(profiler._profiler, "export_to_xprof"):
+        session.export_profile_data(tmp_path, create_perfetto_trace=True)
+        assert "in memory" in recorded(tmp_path)
+    else:
+        with pytest.raises(RuntimeError, match="cannot write a recording that is in memory"):
+            session.export_profile_data(tmp_path)
+
+
+def test_a_trace_on_the_disk_is_also_given(tmp_path):
+    with profiler.trace(tmp_path) as session, profiler.TraceAnnotation("on the disk"):
+        pass
+    assert "on the disk" in names_in(session.profile_data) and "on the disk" in recorded(tmp_path)
+    profiler.start_trace()
+    assert isinstance(profiler.stop_trace(), profiler.ProfileData)
+
+
+def test_sessions_are_used_in_order(tmp_path):
+    session = profiler.ProfileSession()
+    with pytest.raises(RuntimeError, match="No profile started"):
+        session.stop()
+    with pytest.raises(RuntimeError, match="No profile data to export"):
+        profiler.export_profile_data(session, tmp_path)
+    with session:
+        with pytest.raises(RuntimeError, match="already been started"):
+            profiler.ProfileSession().start()
+        with pytest.raises(RuntimeError, match="while it is running"):
+            profiler.export_profile_data(session, tmp_path)
+        session.stop()
+    with pytest.raises(TypeError, match="Expected ProfileData or ProfileSession, got int"):
+        profiler.export_profile_data(3, tmp_path)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, Hashable, Sequence
 
 import numpy as np
 
 from laminax_ir.ops.dtype_kinds import check_dtype
 from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
+from laminax_ir.tracing.forbidden_collectives import check_named
 from laminax_ir.tracing.manual_axes import checked_axes
 from laminax_ir.tracing.trace import axis_size as _size_of_name
 from laminax_ir.types import dtypes
@@ -108,25 +110,27 @@ def _with_names(x: ShapedArray, names: Sequence) -> ShapedArray:
 # Shape rules
 
 
-def _reduction_shape(x: ShapedArray, *, axes: tuple, axis_index_groups: tuple[tuple[int, ...], ...] | None) -> ShapedArray:
-    for name in axes:
-        _size_of_name(name)
+def _reduction_shape(name: str, x: ShapedArray, *, axes: tuple, axis_index_groups: tuple[tuple[int, ...], ...] | None) -> ShapedArray:
+    check_named(name, axes)
+    for axis in axes:
+        _size_of_name(axis)
     return _without_names(x, axes) if axis_index_groups is None else x
 
 
 @shape_rule(psum_p)
 def _psum_shape(x: ShapedArray, *, axes: tuple, axis_index_groups: tuple[tuple[int, ...], ...] | None) -> ShapedArray:
     check_dtype("psum", x.dtype, (dtypes.number,))
-    return _reduction_shape(x, axes=axes, axis_index_groups=axis_index_groups)
+    return _reduction_shape("psum", x, axes=axes, axis_index_groups=axis_index_groups)
 
 
-shape_rule(pmax_p)(_reduction_shape)
-shape_rule(pmin_p)(_reduction_shape)
+shape_rule(pmax_p)(partial(_reduction_shape, "pmax"))
+shape_rule(pmin_p)(partial(_reduction_shape, "pmin"))
 
 
 @shape_rule(all_gather_p)
 def _all_gather_shape(x: ShapedArray, *, all_gather_dimension: int, axis_name: tuple, axis_index_groups: tuple[tuple[int, ...], ...] | None,
                       axis_size: int, tiled: bool) -> ShapedArray:
+    check_named("all_gather", axis_name)
     dim = all_gather_dimension
     if not 0 <= dim < x.ndim + (not tiled):
         raise ValueError(f"all_gather: axis {dim} is out of range for {x.str_short()}" + (" with tiled=True" if tiled else ""))
@@ -140,6 +144,7 @@ def _all_gather_shape(x: ShapedArray, *, all_gather_dimension: int, axis_name: t
 @shape_rule(reduce_scatter_p)
 def _reduce_scatter_shape(x: ShapedArray, *, scatter_dimension: int, axis_name: tuple, axis_index_groups: Any, axis_size: int,
                           tiled: bool) -> ShapedArray:
+    check_named("psum_scatter", axis_name)
     check_dtype("psum_scatter", x.dtype, (dtypes.number,))
     dim = scatter_dimension
     if not 0 <= dim < x.ndim:
@@ -159,6 +164,7 @@ def _reduce_scatter_shape(x: ShapedArray, *, scatter_dimension: int, axis_name: 
 def _all_to_all_shape(x: ShapedArray, *, split_axis: int, concat_axis: int, axis_name: str,
                       axis_index_groups: tuple[tuple[int, ...], ...] | None, tiled: bool) -> ShapedArray:
     names = axis_names(axis_name)
+    check_named("all_to_all", names)
     count = group_size(names, axis_index_groups)
     if not 0 <= split_axis < x.ndim or not 0 <= concat_axis < x.ndim:
         raise ValueError(f"all_to_all: split_axis {split_axis} or concat_axis {concat_axis} is out of range for {x.str_short()}")
@@ -180,6 +186,7 @@ def _all_to_all_shape(x: ShapedArray, *, split_axis: int, concat_axis: int, axis
 
 @shape_rule(ppermute_p)
 def _ppermute_shape(x: ShapedArray, *, axis_name: tuple, perm: tuple) -> ShapedArray:
+    check_named("ppermute", axis_name)
     size = axis_size(axis_name)
     sources, destinations = [s for s, _ in perm], [d for _, d in perm]
     if len(set(sources)) < len(sources) or len(set(destinations)) < len(destinations):
@@ -197,6 +204,7 @@ def _axis_index_shape(*, axis_name: str) -> ShapedArray:
 
 @shape_rule(psum_shared_p)
 def _psum_shared_shape(x: ShapedArray, like: ShapedArray, *, axes: tuple) -> ShapedArray:
+    check_named("psum", axes)
     for name in axes:
         _size_of_name(name)
     return _without_names(x, [name for name in axes if name not in like.named_shape])

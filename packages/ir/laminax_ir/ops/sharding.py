@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from laminax_ir.options.config import no_collectives
 from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.tracing.forbidden_collectives import check_kept_places, check_types
 from laminax_ir.tracing.trace import state
 from laminax_ir.types.array_layouts import Layout
 from laminax_ir.types.array_layouts import in_use as layouts_in_use
@@ -56,13 +58,27 @@ def kept_entries(x: ShapedArray, spec: PartitionSpec) -> PartitionSpec:
 
 @shape_rule(reshard_p)
 def _reshard_shape(x: ShapedArray, *, dst: Any) -> ShapedArray:
-    return split_aval(x, dst)
+    return checked_reshard(x, dst)
+
+
+def checked_reshard(x: ShapedArray, dst: Any) -> ShapedArray:
+    """The type of a value of the type x that is split anew.
+
+    Raises:
+      ForbiddenCollectiveError: if devices would exchange data along an axis where that is forbidden.
+    """
+    out = split_aval(x, dst)
+    if no_collectives.value and x._split is not None:
+        check_types("reshard", [x], [out])
+        if out._split is not None:
+            check_kept_places("reshard", x._split.spec.partitions, out._split.spec.partitions)
+    return out
 
 
 def reshard(x: Any, dst: TypeSharding | None) -> Any:
     """The value split over explicit mesh axes as its type shall say; itself if that does."""
     aval = get_aval(x)
-    return x if split_aval(aval, dst) is aval else state.trace.process(reshard_p, (x,), {"dst": dst})
+    return x if checked_reshard(aval, dst) is aval else state.trace.process(reshard_p, (x,), {"dst": dst})
 
 
 @shape_rule(layout_constraint_p)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_ir.options.config_options import all_options, boolean, define, find, integer, one_of
+from laminax_ir.options.config_options import ValueType, all_options, boolean, define, find, integer, one_of
 
 # --- the options ---
 
@@ -248,3 +248,18 @@ class Config:
 
 
 config = Config()
+
+
+def _check_names(value: Any) -> frozenset:
+    if not isinstance(value, (set, frozenset)):
+        raise TypeError(f"no_collectives: Expected axis name(s) as set or frozenset, got {value!r} of type {type(value).__name__}")
+    return frozenset(value)
+
+
+no_collectives = define(
+    "no_collectives",
+    frozenset(),
+    ValueType("a set of names of mesh axes", _check_names, lambda text: frozenset(filter(None, text.split(",")))),
+    "Mesh axes along which operations on explicitly split arrays, and collectives, must not have devices exchange data.",
+    affects_tracing=True,
+)

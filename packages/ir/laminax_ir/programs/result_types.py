@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+from laminax_ir.options.config import no_collectives
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr
 from laminax_ir.programs.primitive import Primitive, RuleTable, Trait
 from laminax_ir.tracing.explicit_axes import context_mesh, is_resolving, sums_left_open
+from laminax_ir.tracing.forbidden_collectives import check_contracted, check_kept_places, check_types
 from laminax_ir.types.abstract_meshes import AbstractMesh
 from laminax_ir.types.avals import ShapedArray, aval_in, split_aval
 from laminax_ir.types.errors import ShardingTypeError
@@ -36,8 +38,34 @@ def typed_results(primitive: Primitive, avals: Sequence[ShapedArray], params: di
     if primitive.family in _TYPED_BY_THEMSELVES:
         result = primitive.shape_rule(*avals, **params)
         return list(result) if primitive.multiple_results else [result]
+    outs = _typed_results(primitive, avals, params)
+    if no_collectives.value:
+        _check_collectives(primitive, avals, params, outs)
+    return outs
+
+
+def _check_collectives(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any], outs: Sequence[ShapedArray]) -> None:
+    name, given = primitive.name, params.get("out_sharding", params.get("sharding"))
+    if given is not None:
+        for aval, axes in zip(avals, _summed_axes(params)):
+            if aval._split is not None:
+                entries = aval._split.spec.partitions
+                check_contracted(name, [entries[axis] for axis in axes], given.spec)
+                if "axes" in params:
+                    check_kept_places(name, [entry for axis, entry in enumerate(entries) if axis not in axes], given.spec.partitions)
+    check_types(name, avals, outs)
+
+
+def _summed_axes(params: dict[str, Any]) -> Sequence[Sequence[int]]:
+    """For each operand, the axes that a reduction or a product sums over."""
+    if "axes" in params:
+        return [params["axes"]]
+    return params["dimension_numbers"][0] if isinstance(params.get("dimension_numbers"), tuple) else ()
+
+
+def _typed_results(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any]) -> list[ShapedArray]:
     if (space := _result_space(primitive, avals)) is not MemorySpace.Device:
-        outs = typed_results(primitive, [aval_in(aval, MemorySpace.Device) for aval in avals], params)
+        outs = _typed_results(primitive, [aval_in(aval, MemorySpace.Device) for aval in avals], params)
         return [aval_in(out, space) for out in outs]
     mesh = _common_mesh(primitive, avals)
     given = None

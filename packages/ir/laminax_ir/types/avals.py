@@ -409,18 +409,14 @@ class ShapeDtypeStruct:
         Args:
           x: an array, a tracer, a struct, a reference, or a number.
         """
-        aval = get_aval(x) if not isinstance(x, ShapeDtypeStruct) else x
-        is_ref = not isinstance(aval, ShapedArray | ShapeDtypeStruct)
-        sharding = None
         if isinstance(x, ShapeDtypeStruct):
             return cls(x.shape, x.dtype, sharding=x.format if x._layout is not None else x.sharding, weak_type=x.weak_type,
                        named_shape=x.named_shape, manual_axis_type=x.manual_axis_type, is_ref=x.is_ref)
-        if getattr(aval, "_split", None) is not None:
-            sharding = aval.sharding
-        elif getattr(x, "_committed", False):
-            sharding = x.format
+        aval = get_aval(x)
+        sharding = aval.sharding if aval._split is not None else x.format if getattr(x, "_committed", False) else None
         mat = None if not aval._named else ManualAxisType(varying=frozenset(name for name, _ in aval._named))
-        return cls(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type, manual_axis_type=mat, is_ref=is_ref)
+        return cls(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type, manual_axis_type=mat,
+                   is_ref=not isinstance(aval, ShapedArray))
 
     @property
     def format(self) -> Format:

@@ -49,6 +49,10 @@ class ShardingTypeError(Exception):
     """The types of operands say that they are split over devices in ways that do not fit, or leave open how the result is."""
 
 
+class ForbiddenCollectiveError(Exception):
+    """An operation would have devices exchange data along a mesh axis where `no_collectives` forbids that."""
+
+
 class UnexpectedTracerError(JAXTypeError):
     """A traced value was used outside the transformation that made it."""
 

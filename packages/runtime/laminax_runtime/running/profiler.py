@@ -21,76 +21,181 @@ from laminax_runtime.backends import backends
 
 _profiler = _jaxlib.profiler_module()
 ProfileOptions: Any = _profiler.ProfileOptions
-ProfileData, ProfileEvent, ProfilePlane = _jaxlib.profile_data_types()
+ProfileData, ProfileEvent, ProfileLine, ProfilePlane = _jaxlib.profile_data_types()
 
 _TraceMe: Any = _profiler.TraceMe
 
 _lock = threading.Lock()
 _server: Any = None
-_session: _Session | None = None
+_session: ProfileSession | None = None  # the one that records
 
 
-class _Session:
-    """A trace that is being recorded."""
-
-    def __init__(self, folder: str, has_perfetto: bool, options: Any) -> None:
-        self.folder = folder
-        self.has_perfetto = has_perfetto
-        self.recording = _profiler.ProfilerSession(options)
-
-
-def start_trace(
-    log_dir: os.PathLike | str,
-    create_perfetto_link: bool = False,
-    create_perfetto_trace: bool = False,
-    profiler_options: Any = None,
-) -> None:
-    """Begins to record what the host and the devices do, until `stop_trace`.
+class ProfileSession:
+    """A recording of what the host and the devices do, from `start` to `stop`; also a context manager.
 
     Args:
-        log_dir: the folder that the trace is written to, in subfolders of its own.
+        log_dir: the folder that the trace is written to, in subfolders of its own; with None it is kept in memory only.
         create_perfetto_link: not supported: opening a browser's connection to this process.
         create_perfetto_trace: whether to write also a `perfetto_trace.json.gz`, for ui.perfetto.dev.
         profiler_options: what to record; by default what jaxlib does.
 
     Raises:
-        RuntimeError: a trace is being recorded already.
+        NotImplementedError: for create_perfetto_link.
+
+    Example:
+        >>> with ProfileSession() as session:
+        ...     step(state).block_until_ready()
+        >>> [plane.name for plane in session.profile_data.planes]
     """
-    global _session
+
+    def __init__(self, log_dir: os.PathLike | str | None = None, create_perfetto_link: bool = False, create_perfetto_trace: bool = False,
+                 profiler_options: Any = None) -> None:
+        _refuse_link(create_perfetto_link)
+        self.log_dir = None if log_dir is None else os.fspath(log_dir)
+        self.create_perfetto_trace = create_perfetto_trace
+        self.profiler_options = profiler_options
+        self._recording: Any = None
+        self._data: Any = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._recording is not None
+
+    @property
+    def profile_data(self) -> Any:
+        """What was recorded, a `ProfileData`; None before the end."""
+        return self._data
+
+    def start(self) -> ProfileSession:
+        """Begins to record.
+
+        Raises:
+            RuntimeError: another session records, or this one.
+        """
+        global _session
+        with _lock:
+            if _session is not None:
+                raise RuntimeError("Profile has already been started. Only one profile may be run at a time. It goes to "
+                                   f"{_session.log_dir or 'memory'}; call stop_trace before start_trace.")
+            backends.client()  # accelerators are traced by their clients, which must exist
+            self._recording, self._data = _profiler.ProfilerSession(self.profiler_options or ProfileOptions()), None
+            _session = self
+        return self
+
+    def stop(self) -> Any:
+        """Ends the recording, writes it to its folder if it has one, and returns it, a `ProfileData`.
+
+        Raises:
+            RuntimeError: the session does not record.
+        """
+        global _session
+        with _lock:
+            if self._recording is None:
+                raise RuntimeError("No profile started: stop was called without start")
+            recording, self._recording, _session = self._recording, None, None
+            if self.log_dir is None:
+                self._data = recording.stop_and_get_profile_data()
+            else:
+                recording.stop_and_export(self.log_dir)
+                (written,) = _newest(self.log_dir).glob("*.xplane.pb")
+                self._data = ProfileData.from_file(os.fspath(written))
+                if self.create_perfetto_trace:
+                    _write_perfetto_trace(self.log_dir)
+        return self._data
+
+    def export_profile_data(self, log_dir: os.PathLike | str, create_perfetto_link: bool = False, create_perfetto_trace: bool = False,
+                            session_id: str | None = None) -> None:
+        """Writes what was recorded to a folder; see the function `export_profile_data`."""
+        export_profile_data(self, log_dir, create_perfetto_link, create_perfetto_trace, session_id)
+
+    def __enter__(self) -> ProfileSession:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self.is_running:
+            self.stop()
+
+
+def _refuse_link(create_perfetto_link: bool) -> None:
     if create_perfetto_link:
         raise NotImplementedError(
             "start_trace: create_perfetto_link is not supported; give create_perfetto_trace=True, and open the file "
             "perfetto_trace.json.gz at https://ui.perfetto.dev"
         )
-    with _lock:
-        if _session is not None:
-            raise RuntimeError(
-                f"Profile has already been started. Only one profile may be run at a time. It goes to {_session.folder}; call "
-                "stop_trace before start_trace."
-            )
-        backends.client()  # accelerators are traced by their clients, which must exist
-        _session = _Session(os.fspath(log_dir), create_perfetto_trace, profiler_options or ProfileOptions())
 
 
-def stop_trace() -> None:
+def export_profile_data(profile_data: Any, log_dir: os.PathLike | str, create_perfetto_link: bool = False,
+                        create_perfetto_trace: bool = False, session_id: str | None = None) -> None:
+    """Writes a recording to a folder, as `start_trace` with that folder would have.
+
+    Args:
+        profile_data: a `ProfileData`, or a `ProfileSession` that has ended.
+        log_dir: the folder.
+        create_perfetto_link: not supported.
+        create_perfetto_trace: whether to write also a `perfetto_trace.json.gz`.
+        session_id: the name of the recording's own subfolder; by default the time.
+
+    Raises:
+        TypeError: profile_data is neither.
+        RuntimeError: the session records, or has recorded nothing; or this jaxlib, of before 0.11, cannot write recordings.
+    """
+    _refuse_link(create_perfetto_link)
+    data = profile_data
+    if isinstance(profile_data, ProfileSession):
+        if profile_data.is_running:
+            raise RuntimeError("export_profile_data: Cannot export a ProfileSession while it is running. Call stop() first.")
+        if (data := profile_data.profile_data) is None:
+            raise RuntimeError("export_profile_data: No profile data to export: the session was not started.")
+        session_id = session_id or getattr(profile_data.profiler_options, "session_id", None)
+    elif not isinstance(profile_data, ProfileData):
+        raise TypeError(f"export_profile_data: Expected ProfileData or ProfileSession, got {type(profile_data).__name__}")
+    if not hasattr(_profiler, "export_to_xprof"):
+        raise RuntimeError("export_profile_data: this version of jaxlib cannot write a recording that is in memory. Give the folder to "
+                           "start_trace, or use a newer jaxlib.")
+    _profiler.export_to_xprof(data, os.fspath(log_dir), session_id=session_id or "")
+    if create_perfetto_trace:
+        _write_perfetto_trace(log_dir)
+
+
+def start_trace(
+    log_dir: os.PathLike | str | None = None,
+    create_perfetto_link: bool = False,
+    create_perfetto_trace: bool = False,
+    profiler_options: Any = None,
+) -> ProfileSession:
+    """Begins to record what the host and the devices do, until `stop_trace`; arguments and errors are those of `ProfileSession`.
+
+    Returns:
+        The session.
+
+    Raises:
+        RuntimeError: a trace is being recorded already.
+    """
+    return ProfileSession(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options).start()
+
+
+def stop_trace() -> Any:
     """Ends the recording that `start_trace` began, and writes it to its folder.
+
+    Returns:
+        What was recorded, a `ProfileData`.
 
     Raises:
         RuntimeError: none is being recorded.
     """
-    global _session
-    with _lock:
-        if _session is None:
-            raise RuntimeError("No profile started: stop_trace was called without start_trace")
-        session, _session = _session, None
-        session.recording.stop_and_export(session.folder)
-        if session.has_perfetto:
-            _write_perfetto_trace(Path(session.folder))
+    if (session := _session) is None:
+        raise RuntimeError("No profile started: stop_trace was called without start_trace")
+    return session.stop()
 
 
-def _write_perfetto_trace(folder: Path) -> None:
+def _newest(folder: os.PathLike | str) -> Path:
+    """Where the last recording was written to."""
+    return max((Path(folder) / "plugins" / "profile").iterdir(), key=os.path.getmtime)
+
+
+def _write_perfetto_trace(folder: os.PathLike | str) -> None:
     """The newest trace of the folder once more, without the `metadata` that Perfetto refuses."""
-    newest = max((folder / "plugins" / "profile").iterdir(), key=os.path.getmtime)
+    newest = _newest(folder)
     (written,) = newest.glob("*.trace.json.gz")
     with gzip.open(written, "rt") as file:
         trace = json.load(file)
@@ -101,22 +206,19 @@ def _write_perfetto_trace(folder: Path) -> None:
 
 @contextlib.contextmanager
 def trace(
-    log_dir: os.PathLike | str,
+    log_dir: os.PathLike | str | None = None,
     create_perfetto_link: bool = False,
     create_perfetto_trace: bool = False,
     profiler_options: Any = None,
-) -> Iterator[None]:
-    """Context manager: records what happens inside; the arguments are those of `start_trace`.
+) -> Iterator[ProfileSession]:
+    """Context manager: records what happens inside, and gives the session; arguments and errors are those of `ProfileSession`.
 
     Example:
         >>> with trace("profiles"):
         ...     step(state).block_until_ready()
     """
-    start_trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
-    try:
-        yield
-    finally:
-        stop_trace()
+    with ProfileSession(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options) as session:
+        yield session
 
 
 class TraceAnnotation(_TraceMe):

@@ -6,7 +6,7 @@ from typing import Any, Sequence
 
 import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import PRNGKeyArray, keys_of_words
-from laminax_ir.ops.sharding import device_put_p, layout_constraint_p, reshard_p, sharding_constraint_p
+from laminax_ir.ops.sharding import checked_reshard, device_put_p, layout_constraint_p, reshard_p, sharding_constraint_p
 from laminax_ir.ops.sharding import reshard as reshard_value
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.pytrees.pytree import broadcast_prefix, tree_flatten, tree_unflatten
@@ -147,31 +147,31 @@ def _on_mesh_of(x: Any, sharding: runtime.NamedSharding) -> runtime.NamedShardin
     return runtime.NamedSharding(found.mesh, sharding.spec)
 
 
-def reshard(x: Any, out_shardings: Any) -> Any:
+def reshard(xs: Any, out_shardings: Any) -> Any:
     """Changes the sharding of values, inside and outside of jitted functions alike; over explicit mesh axes their types change too.
 
     Args:
-      x: an array or a pytree of them.
-      out_shardings: a partition spec of the mesh that is set, a `NamedSharding`, or a pytree of them that is a prefix of x. Without
+      xs: an array or a pytree of them.
+      out_shardings: a partition spec of the mesh that is set, a `NamedSharding`, or a pytree of them that is a prefix of xs. Without
         explicit axes as for `with_sharding_constraint`.
 
     Returns:
-      A pytree like x with the same values.
+      A pytree like xs with the same values.
 
     Raises:
-      ValueError: if out_shardings is no prefix of x, no mesh is set for a partition spec, or one is longer than its array's shape.
+      ValueError: if out_shardings is no prefix of xs, no mesh is set for a partition spec, or one is longer than its array's shape.
 
     Example:
       >>> with set_mesh(make_mesh((4, 2), ("data", "model"))):
       ...     y = reshard(x, PartitionSpec("data", None))
     """
     if not in_use:
-        return with_sharding_constraint(x, out_shardings)
-    leaves, tree = tree_flatten(x)
+        return with_sharding_constraint(xs, out_shardings)
+    leaves, tree = tree_flatten(xs)
     try:
-        flat = broadcast_prefix(out_shardings, x, is_leaf=lambda s: s is None)
+        flat = broadcast_prefix(out_shardings, xs, is_leaf=lambda s: s is None)
     except ValueError as error:
-        raise ValueError(f"reshard: out_shardings must be a sharding, or a pytree of them that is a prefix of x: {error}") from None
+        raise ValueError(f"reshard: out_shardings must be a sharding, or a pytree of them that is a prefix of xs: {error}") from None
     return tree_unflatten(tree, [_reshard_leaf(leaf, s) for leaf, s in zip(leaves, flat)])
 
 
@@ -190,6 +190,7 @@ def _reshard_leaf(x: Any, sharding: Any) -> Any:
         if dst is not None and len(sharding.spec if isinstance(sharding, runtime.NamedSharding) else sharding) > aval.ndim:
             raise ValueError(f"reshard: {sharding} has more entries than x, {aval.str_short()}, has axes. Shorten the spec.")
         return reshard_value(x, dst)
+    checked_reshard(aval, sharding)
     return evaluate(sharding_constraint_p, (x,), {"sharding": sharding})
 
 
