@@ -262,6 +262,20 @@ def test_a_subscriber_hears_the_present_and_every_change():
     assert heard == []
 
 
+def test_a_subscriber_to_some_values_hears_of_no_other():
+    heard = []
+    end = ambient.subscribe(lambda option, scope, value: heard.append((option.name, scope, value)), enable_x64)
+    try:
+        assert heard == [("enable_x64", "global", False)]
+        with config.debug_nans(True), enable_x64(True):
+            pass
+        assert heard[1:] == [("enable_x64", "thread", True), ("enable_x64", "thread", UNSET)]
+    finally:
+        end()
+    with enable_x64(True):
+        assert len(heard) == 3
+
+
 def test_a_subscriber_is_called_in_the_thread_that_overrides():
     callers = []
     end = ambient.subscribe(lambda option, scope, value: callers.append(threading.get_ident()))

@@ -13,13 +13,13 @@ from laminax_runtime.base import context
 
 
 def test_settings_are_freed_with_the_entries_that_have_them():
-    """Each block of metadata left a number once."""
+    """Each block of metadata left a number once. A thread keeps the last settings that it had: the same override often comes again."""
     found = []
     for i in range(500):
         with changed_attributes({"step": i}):
             found.append(ref(context._thread_settings.value))
     gc.collect()
-    assert [settings for settings in found if settings() is not None] == []
+    assert [settings for settings in found[:-1] if settings() is not None] == []
     assert len(context._settings) < 200
 
 

@@ -50,6 +50,7 @@ class Ambient(threading.local):
     affects_tracing: bool
     normal: Callable[[Any], Any]
     value: Any
+    subscribers: tuple[Callback, ...] = ()
 
     def __call__(self, new_val: Any) -> Override:
         """Returns a context manager, also usable as a decorator, that overrides the value in this thread."""
@@ -78,7 +79,8 @@ class Ambient(threading.local):
         else:
             self.__dict__["value"] = value
         _thread.memo = (None, None)
-        notify(self, "thread", value)
+        for callback in type(self).subscribers:
+            callback(self, "thread", value)
 
     def _checked(self, value: Any) -> Any:
         return check_hashable(self.name, type(self).normal(value))
@@ -113,14 +115,14 @@ class Override(Restoring):
     __slots__ = ("_ambient", "_value")
 
     def __init__(self, ambient: Ambient, value: Any) -> None:
-        super().__init__()
+        self._saved = []
         self._ambient, self._value = ambient, value
 
     def _recreate_cm(self) -> Override:
         return Override(self._ambient, self._value)
 
     def _present(self) -> Any:
-        return self._ambient.get_local()
+        return self._ambient.__dict__.get("value", UNSET)
 
     def _change(self) -> None:
         self._ambient._store_local(self._value)
@@ -144,6 +146,7 @@ def define_ambient(name: str, default: Any, doc: str, normal: Callable[[Any], An
     members = {"name": name, "affects_tracing": True, "normal": normal, "value": default, "__doc__": doc, "__module__": __name__}
     ambient = type(f"Ambient[{name}]", (Ambient,), members)()
     _all.append(ambient)  # keys stay as they are: they leave out values that are the default
+    _list_subscribers(ambient)
     return ambient
 
 
@@ -152,6 +155,7 @@ def add_option(option: Ambient) -> None:
     with lock:
         _all.append(option)
         invalidate_trace_keys()
+        _list_subscribers(option)
     notify(option, "global", option.get_global())
 
 
@@ -234,29 +238,48 @@ def invalidate_trace_keys() -> None:
 
 # --- mirrors in other layers ---
 
-_callbacks: list[Callback] = []
+_subscriptions: list[tuple[Callback, tuple[Ambient, ...]]] = []
 
 
-def subscribe(callback: Callback) -> Callable[[], None]:
+def subscribe(callback: Callback, *ambients: Ambient) -> Callable[[], None]:
     """Calls `callback(ambient, scope, value)` for every change from now on, in the thread that makes it.
 
     The scope is "global" or "thread"; the value is UNSET when a thread's override ends. The callback first hears every
     global value and this thread's overrides, so that a mirror (jaxlib's own configuration) starts equal. It
     runs after the change. If it raises, the change is taken back, of which all callbacks hear.
 
+    Args:
+        callback: what is called.
+        ambients: the values whose changes it hears of; where none is given, of all, those that are defined later too.
+
     Returns:
         A function that ends the subscription.
     """
-    _callbacks.append(callback)
-    for ambient in tuple(_all):
+    subscription = (callback, ambients)
+    _subscriptions.append(subscription)
+    concerned = ambients or tuple(_all)
+    for ambient in concerned:
+        _list_subscribers(ambient)
+    for ambient in concerned:
         if ambient.has_global:
             callback(ambient, "global", ambient.get_global())
         if (value := ambient.get_local()) is not UNSET:
             callback(ambient, "thread", value)
-    return lambda: _callbacks.remove(callback)
+
+    def end() -> None:
+        _subscriptions.remove(subscription)
+        for ambient in ambients or tuple(_all):
+            _list_subscribers(ambient)
+
+    return end
+
+
+def _list_subscribers(ambient: Ambient) -> None:
+    """Lists who wants to hear of a value: most subscribers want one or two of them, and the others need not be asked at each change."""
+    type(ambient).subscribers = tuple(callback for callback, ambients in _subscriptions if not ambients or ambient in ambients)
 
 
 def notify(ambient: Ambient, scope: Scope, value: Any) -> None:
     """Tells the subscribers of a change."""
-    for callback in _callbacks:
+    for callback in type(ambient).subscribers:
         callback(ambient, scope, value)

@@ -95,11 +95,10 @@ def _with_callers(frame: FrameType) -> SourceInfoWithCallers:
 
 
 def _follow_option(option: Ambient, scope: Scope, value: Any) -> None:
-    if option is _wants_callers:
-        (_wanting.add if value is True else _wanting.discard)(None if scope == "global" else threading.get_ident())
+    (_wanting.add if value is True else _wanting.discard)(None if scope == "global" else threading.get_ident())
 
 
-subscribe(_follow_option)
+subscribe(_follow_option, _wants_callers)
 
 
 def _is_passed_over_file(filename: str) -> bool:

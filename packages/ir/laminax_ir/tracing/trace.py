@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 import threading
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, Hashable, NoReturn, Sequence
 
 from laminax_ir.options.composition import compose
@@ -204,12 +205,9 @@ def set_tracing_hook(hook: Callable[[bool], None]) -> None:
     _tracing_hook = hook
 
 
-def _note_whether_tracing() -> None:
-    is_tracing = state.trace is not eval_trace
-    if is_tracing:
-        tracing_threads.add(threading.get_ident())
-    else:
-        tracing_threads.discard(threading.get_ident())
+def _note(is_tracing: bool) -> None:
+    """Notes that this thread interprets operations from now on, or evaluates them again."""
+    (tracing_threads.add if is_tracing else tracing_threads.discard)(get_ident())
     if _tracing_hook is not None:
         _tracing_hook(is_tracing)
 
@@ -232,13 +230,13 @@ class current_trace(Restoring):
     def _change(self) -> Trace | None:
         before, state.trace = state.trace, self.trace
         if (before is eval_trace) != (self.trace is eval_trace):
-            _note_whether_tracing()
+            _note(before is eval_trace)
         return self.trace
 
     def _put_back(self, before: Trace) -> None:
         state.trace = before
         if (before is eval_trace) != (self.trace is eval_trace):
-            _note_whether_tracing()
+            _note(before is not eval_trace)
 
 
 class at_work(Restoring):
@@ -260,22 +258,24 @@ class at_work(Restoring):
         return at_work(self.trace, self.scope, self.axes)
 
     def __enter__(self) -> Trace:  # in one function, since every program that is staged comes here; `with` has its way back already
-        before, names, axis_sizes = state.trace, state.name_stack, state.axis_sizes
-        self._saved.append((before, names, axis_sizes))
+        before, names = state.trace, state.name_stack
+        self._saved.append((before, names, state.axis_sizes if self.axes else None))
         if self.scope is not None:
             state.name_stack = NameStack((*names, self.scope))
         if self.axes:
             state.axis_sizes = _with_axes(self.axes)
         state.trace = self.trace
         if before is eval_trace:
-            _note_whether_tracing()
+            _note(True)
         return self.trace
 
-    def _put_back(self, before: tuple[Trace, NameStack, dict[Any, int]]) -> None:
+    def _put_back(self, before: tuple[Trace, NameStack, dict[Any, int] | None]) -> None:
         self.trace.ended = True
-        state.trace, state.name_stack, state.axis_sizes = before
+        state.trace, state.name_stack, axis_sizes = before
+        if axis_sizes is not None:
+            state.axis_sizes = axis_sizes
         if before[0] is eval_trace:
-            _note_whether_tracing()
+            _note(False)
 
 
 def is_tracing() -> bool:

@@ -124,12 +124,11 @@ def _start_best() -> str:
 
 def _forget_default(option: Ambient, scope: Scope, value: object) -> None:
     global _default
-    if option is options.platform_name:
-        with _lock:
-            _default = None
+    with _lock:
+        _default = None
 
 
-subscribe(_forget_default)
+subscribe(_forget_default, options.platform_name)
 
 
 def _start_first_of(names: tuple[str, ...], requested: str) -> str:

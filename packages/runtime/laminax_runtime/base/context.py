@@ -27,10 +27,11 @@ _RUNTIME_OPTIONS = {"debug_nans", "debug_infs", "debug_key_reuse", options.defau
 
 
 class _Overrides(threading.local):
-    """The values that this thread has for itself, by name."""
+    """The values that this thread has for itself, by name, and what last stood for such values: overrides come back."""
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
+        self.settings: _Settings | None = None
 
 
 class _Settings:
@@ -68,11 +69,14 @@ def _mirror(ambient: Ambient, scope: Scope, value: Any) -> None:
             _globals[ambient.name] = value
             _global_settings.set_global(_settings_of(_globals))
             return
+        values = _overrides.values
         if value is UNSET:
-            _overrides.values.pop(ambient.name, None)
+            values.pop(ambient.name, None)
         else:
-            _overrides.values[ambient.name] = value
-        _thread_settings.set_local(_settings_of(_overrides.values) if _overrides.values else _jaxlib.UNSET)
+            values[ambient.name] = value
+        if values:
+            _overrides.settings = _settings_of(values)
+        _thread_settings.set_local(_overrides.settings if values else _jaxlib.UNSET)
 
 
 subscribe(_mirror)

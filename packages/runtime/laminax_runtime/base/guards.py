@@ -28,17 +28,15 @@ def _mirror(option: Ambient, scope: Scope, value: Any) -> None:
     if option.name == _COLLECTION:
         field = "garbage_collect_array"
         levels: Any = _jaxlib.GarbageCollectionGuardLevel
-    elif option.name in _FIELD_OF:
-        field, levels = _FIELD_OF[option.name], _jaxlib.TransferGuardLevel
     else:
-        return
+        field, levels = _FIELD_OF[option.name], _jaxlib.TransferGuardLevel
     global _has_guarded
     _has_guarded = _has_guarded or bool(value)
     state = _jaxlib.guard_state_of_process() if scope == "global" else _jaxlib.guard_state_of_thread()
     setattr(state, field, getattr(levels, value.upper()) if value else None)  # None and UNSET end the state's own level
 
 
-subscribe(_mirror)
+subscribe(_mirror, options.thread_guard, options.array_garbage_collection_guard, *options.transfer_guards)
 
 
 def explicit_transfer(what: Literal["device_put", "device_get"]) -> Callable[[Callable], Callable]:

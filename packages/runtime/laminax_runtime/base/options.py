@@ -260,12 +260,12 @@ thread_guard = config_options.define(
 
 
 def _set_all_directions(option: Ambient, scope: Scope, value: Any) -> None:
-    if option is _all_transfers and scope == "global" and value is not None:
+    if scope == "global" and value is not None:
         for guard in transfer_guards:
             guard.set_global(value)
 
 
-subscribe(_set_all_directions)
+subscribe(_set_all_directions, _all_transfers)
 
 # --- logs ---
 
@@ -284,7 +284,7 @@ debug_log_modules = config_options.define(
 
 
 def _set_loggers(option: Ambient, scope: Scope, value: Any) -> None:
-    if scope == "global" and option in (logging_level, debug_log_modules) and (value != option.default or loggers_are_set()):
+    if scope == "global" and (value != option.default or loggers_are_set()):
         from laminax_runtime.base import loggers  # with `logging`, which takes 5 ms
 
         loggers.write_to_stderr(logging_level.value, debug_log_modules.value)
@@ -295,7 +295,7 @@ def loggers_are_set() -> bool:
     return "laminax_runtime.base.loggers" in sys.modules
 
 
-subscribe(_set_loggers)
+subscribe(_set_loggers, logging_level, debug_log_modules)
 
 
 def transfer_guard(new_val: str | None) -> Together:
