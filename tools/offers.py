@@ -26,7 +26,7 @@ WHOLE = "*"  # of a module all of whose public names are offered: the operations
 
 @functools.cache
 def used(layer: str) -> dict[str, set[str]]:
-    """The names that other packages take of a layer, by module: imported, or read as attributes of an imported module."""
+    """The names that other packages take of a layer, by module: imported, in a table of contents, or attributes of an imported module."""
     found: dict[str, set[str]] = collections.defaultdict(set)
     for package in FOLDERS:
         if package == layer:
@@ -37,7 +37,7 @@ def used(layer: str) -> dict[str, set[str]]:
             if each.name is not None:
                 found[each.target].add(each.name)
         for name, file in modules(package).items():
-            for module, attribute in _attributes(file, layer):
+            for module, attribute in [*_attributes(file, layer), *_contents(file, layer)]:
                 found[module].add(attribute)
     return found
 
@@ -55,6 +55,14 @@ def _attributes(file: pathlib.Path, layer: str) -> set[tuple[str, str]]:
     return {(aliases[node.value.id], node.attr) for node in ast.walk(tree)
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in aliases
             and not node.attr.startswith("__")}
+
+
+def _contents(file: pathlib.Path, layer: str) -> set[tuple[str, str]]:
+    """(module, name) for each name in a table of contents: a dictionary from modules to names, separated by spaces."""
+    items = [item for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Dict) for item in zip(node.keys, node.values)]
+    texts = [(key.value, value.value) for key, value in items if isinstance(key, ast.Constant) and isinstance(value, ast.Constant)]
+    return {(module, name) for module, names in texts if module in all_modules() and module.partition(".")[0] == layer
+            for name in names.split()}
 
 
 def offered(layer: str) -> dict[str, str]:

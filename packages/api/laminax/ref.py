@@ -1,7 +1,7 @@
-"""References to arrays, which can be read and written."""
+"""References to arrays, which can be read and written. A table of contents: names load on first use."""
 
-from laminax_ir.ops.state import AbstractRef, Ref, addupdate, empty_ref, free_ref, freeze, get, new_ref, set, swap
+from laminax._lazy import contents
 
-import laminax._src  # noqa: F401  (puts the layers together)
-
-__all__ = ["AbstractRef", "Ref", "addupdate", "empty_ref", "free_ref", "freeze", "get", "new_ref", "set", "swap"]
+__all__, __getattr__, __dir__ = contents(__name__, {
+    "laminax_ir.ops.state": "AbstractRef Ref addupdate empty_ref free_ref freeze get new_ref set swap",
+})

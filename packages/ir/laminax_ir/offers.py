@@ -9,9 +9,9 @@ from __future__ import annotations
 OFFERS: dict[str, str] = {
     "functions.matmul": "matmul summed_in",
     "functions.operators": """
-        BINARY_OPERATORS COMPARISONS absolute add bitwise_and bitwise_or bitwise_xor divmod_ equal floor_divide greater
-        greater_equal left_shift less less_equal method_table multiply not_equal power remainder right_shift subtract
-        true_divide""",
+        BINARY_OPERATORS COMPARISONS absolute add bitwise_and bitwise_or bitwise_xor divmod_ equal floor_divide
+        greater greater_equal left_shift less less_equal method_table multiply not_equal power remainder right_shift
+        subtract true_divide""",
     "functions.promoted_operands": "as_dtype promote promote_dtypes promote_shapes",
     "functions.special_programs": "special_program",
     "functions.weak_scalars": "shaped weak_scalar",
@@ -30,6 +30,7 @@ OFFERS: dict[str, str] = {
     "ops.conversion": "*",
     "ops.convolution": "*",
     "ops.cumulative": "*",
+    "ops.derived": "*",
     "ops.elementwise": "*",
     "ops.elementwise_avals": "*",
     "ops.exported": "*",
@@ -44,9 +45,11 @@ OFFERS: dict[str, str] = {
     "ops.loops": "*",
     "ops.orthogonal": "*",
     "ops.placements": "*",
+    "ops.polar": "*",
     "ops.polynomial": "*",
     "ops.random_bits": "*",
     "ops.reduction": "*",
+    "ops.refused": "*",
     "ops.scalar_operands": "*",
     "ops.scaled_dot": "*",
     "ops.shape": "*",
@@ -60,13 +63,14 @@ OFFERS: dict[str, str] = {
     "ops.special": "*",
     "ops.stacking": "*",
     "ops.state": "*",
+    "ops.symbolic": "*",
     "ops.windows": "*",
     "options.ambient": "Ambient Override Scope TraceKey UNSET define_ambient subscribe trace_key with_overrides_of_this_thread",
     "options.config": """
-        captured_constants_warn_bytes check check_leaks config debug_infs debug_key_reuse debug_nans
-        default_matmul_precision default_prng_impl disable_jit enable_custom_prng enable_x64 explain_cache_misses
-        high_dynamic_range_gumbel legacy_prng_key log_checkpoint_residuals log_compiles no_collectives no_tracing numpy_dtype_promotion
-        numpy_rank_promotion random_seed_offset softmax_custom_jvp threefry_partitionable""",
+        captured_constants_warn_bytes check check_leaks config debug_infs debug_key_reuse debug_nans default_prng_impl
+        disable_jit enable_custom_prng enable_x64 explain_cache_misses high_dynamic_range_gumbel legacy_prng_key
+        log_checkpoint_residuals log_compiles no_tracing numpy_dtype_promotion numpy_rank_promotion random_seed_offset
+        softmax_custom_jvp""",
     "options.config_options": "ValueType boolean define find one_of",
     "options.fixed_options": "warn_of_environment",
     "options.interning": "Interned",
@@ -84,11 +88,11 @@ OFFERS: dict[str, str] = {
     "programs.primitive": "Primitive RuleTable Trait effects_rule shape_rule",
     "programs.result_types": "is_explicit typed_results",
     "pytrees.pytree": """
-        * PyTreeDef broadcast_over broadcast_prefix dispatch_registry flatten flatten_axes is_tree_node keystr
-        leaf_paths make_from_node_data_and_children register_dataclass register_pytree_node register_pytree_node_class
-        static structure_errors tree_all tree_broadcast tree_flatten tree_flatten_with_path tree_leaves
-        tree_leaves_with_path tree_map tree_map_with_path tree_reduce tree_reduce_associative tree_structure
-        tree_transpose tree_unflatten treedef_is_leaf""",
+        * DictKey PyTreeDef __all__ broadcast_over broadcast_prefix dispatch_registry flatten flatten_axes
+        is_tree_node keystr leaf_paths make_from_node_data_and_children register_dataclass register_pytree_node
+        register_pytree_node_class register_pytree_with_keys static structure_errors tree_all tree_broadcast
+        tree_flatten tree_flatten_with_path tree_leaves tree_leaves_with_path tree_map tree_map_with_path tree_reduce
+        tree_reduce_associative tree_structure tree_transpose tree_unflatten treedef_is_leaf""",
     "pytrees.wrapping": "alias wraps",
     "random.generators": "threefry_program word_program",
     "random.key_reuse": "key_uses",
@@ -126,16 +130,16 @@ OFFERS: dict[str, str] = {
     "types.arguments": "as_int by_position check_callable check_hashable check_rank check_size function_name",
     "types.array_layouts": "AUTO Format Layout in_use",
     "types.avals": """
-        AbstractValue ManualAxisType ShapeDtypeStruct ShapedArray aval_in get_aval insert_axis is_array_like placed_aval
-        register_value_type remove_axis split_aval""",
+        AbstractValue ManualAxisType ShapeDtypeStruct ShapedArray aval_in get_aval insert_axis is_array_like
+        placed_aval register_value_type remove_axis split_aval""",
     "types.canonical_dtypes": "canonicalize_dtype coerce_to_array float0 scalar_dtype supported_dtypes",
     "types.dot_algorithms": "DotAlgorithm DotAlgorithmPreset TF32 concrete_algorithm storage_dtype",
     "types.dtypes": """
         ExtendedDType KeyDType PRNGImpl TypePromotionError bfloat16 bit_width canonicalize_dtype
-        check_user_dtype_supported coerce_to_array complexfloating dtype dtype_name extended finfo float0 floating iinfo
-        inexact integer is_extended issubdtype key_dtype number prng_impls prng_key promote_types python_scalar_types
-        result_type scalar_dtype scalar_type_of signedinteger supported_dtype supported_dtypes to_complex_dtype
-        to_floating_dtype to_inexact_dtype unsignedinteger""",
+        check_user_dtype_supported coerce_to_array complexfloating dtype dtype_name extended finfo float0 floating
+        iinfo inexact integer is_extended issubdtype key_dtype number prng_impls prng_key promote_types
+        python_scalar_types result_type scalar_dtype scalar_type_of signedinteger supported_dtype supported_dtypes
+        to_complex_dtype to_floating_dtype to_inexact_dtype unsignedinteger""",
     "types.errors": """
         ConcretizationTypeError DTypeError ForbiddenCollectiveError InconclusiveDimensionOperation JAXIndexError JAXTypeError
         JaxprTypeError

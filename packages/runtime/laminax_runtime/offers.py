@@ -11,15 +11,16 @@ OFFERS: dict[str, str] = {
         Array ArrayImpl Buffer Client DeletedArrayError Device Executable ExecutableSequence ExecutionContext
         ExecutionStage FastpathData GSPMDSharding Mesh NamedSharding Shard Sharding SingleDeviceSharding Step
         XlaRuntimeError as_named as_sharding as_uncommitted block_until_ready check_alive clear_dispatch_caches client
-        compile_module compile_regions copy_for_callback current_mesh default_backend default_device deserialize_module
-        device_count device_get device_put devices devices_of entered_mesh execution_device explicit_transfer
-        fastpath_data from_dlpack get_abstract_mesh get_mesh has_terms have_same_devices hlo_computation
-        hlo_cost_analysis hlo_sharding in_default_layout install_array_methods install_jit_methods jaxlib_version
-        layout_from_jaxlib layout_of layout_text local_device_count local_devices make_array_from_single_device_arrays
-        make_eager_function make_jit_function misfit mlir_module named_from_hlo on_device on_devices only_mesh_of
-        place_constant placement_device printed_hlo printed_module process_count process_index process_indices
-        put_constant put_exactly register_array_type relayout serialize_module set_mesh set_relayouter set_resharder
-        set_tracing unguarded_transfers use_abstract_mesh""",
+        compile_module compile_regions copy_for_callback current_mesh default_backend default_device
+        deserialize_module device_count device_get device_put devices devices_of entered_mesh execution_device
+        explicit_transfer fastpath_data from_dlpack get_abstract_mesh get_mesh has_terms have_same_devices
+        hlo_computation hlo_cost_analysis hlo_sharding host_count host_id host_ids in_default_layout
+        install_array_methods install_jit_methods jaxlib_version layout_from_jaxlib layout_of layout_text
+        local_device_count local_devices make_array_from_callback make_array_from_process_local_data
+        make_array_from_single_device_arrays make_eager_function make_jit_function make_mesh misfit mlir_module
+        named_from_hlo on_device on_devices only_mesh_of place_constant placement_device printed_hlo printed_module
+        process_count process_index process_indices put_constant put_exactly register_array_type relayout
+        serialize_module set_mesh set_relayouter set_resharder set_tracing unguarded_transfers use_abstract_mesh""",
     "arrays.dlpack": "is_supported_dtype",
     "backends.backends": "Client _clients client started_clients",
     "backends.ffi": "include_dir pycapsule register_ffi_target register_ffi_target_as_batch_partitionable",
@@ -30,9 +31,7 @@ OFFERS: dict[str, str] = {
         register_event_duration_secs_listener register_event_listener register_event_time_span_listener
         register_scalar_listener unregister_event_duration_listener unregister_event_listener
         unregister_event_time_span_listener unregister_scalar_listener""",
-    "base.options": """
-        array_garbage_collection_guard default_device no_execution thread_guard transfer_guard
-        transfer_guard_device_to_device transfer_guard_device_to_host transfer_guard_host_to_device""",
+    "base.options": "transfer_guard",
     "compiling.compilation_cache": "_cache_in",
     "running.profiler": """
         ProfileData ProfileEvent ProfileLine ProfileOptions ProfilePlane ProfileSession StepTraceAnnotation TraceAnnotation

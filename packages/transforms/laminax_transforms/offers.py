@@ -11,17 +11,22 @@ OFFERS: dict[str, str] = {
         checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_vjp grad hessian jacfwd
         jacobian jacrev jvp linear_transpose linearize remat stop_gradient value_and_grad vjp vmap""",
     "base.registry": """
-        axis_batching_rule axis_primitives batching_rule batching_rules define_jvp define_linear define_zero_derivative
-        is_linear jvp_rule jvp_rules linearize_rule transpose_rule transpose_rules""",
+        axis_batching_rule axis_primitives batching_rule batching_rules define_jvp define_linear
+        define_zero_derivative is_linear jvp_rule jvp_rules linearize_rule transpose_rule transpose_rules""",
     "base.zeros": "ZERO zeros_of",
     "batching.batch_axes": "Axis",
     "batching.batching": "BatchTrace BatchTracer",
     "batching.mapped_types": "register_vmappable unregister_vmappable",
+    "batching.mapping": "map",
     "batching.named_axes": "resolve_shared_sums",
+    "checking.checkify": "checkify",
+    "checking.failures": """
+        Error all_checks automatic_checks check_error div_checks float_checks index_checks init_error nan_checks
+        user_checks""",
     "custom.custom_batching": "custom_vmap sequential_vmap",
     "custom.custom_derivatives": "custom_jvp custom_vjp",
     "custom.custom_gradients": "closure_convert custom_gradient",
-    "custom.custom_solve": "custom_linear_solve",
+    "custom.custom_solve": "custom_linear_solve custom_root",
     "custom.custom_transposes": "custom_transpose linear_call",
     "custom.rule_arguments": "CustomVJPPrimal SymbolicZero custom_vjp_primal_tree_values stop_gradient zero_from_primal",
     "differentiation.differentiation": "DualTracer JVPTrace",

@@ -18,7 +18,6 @@ array_methods.install()
 
 _STANDS_FOR = {
     "compiling": "compilation_cache stages xla_metadata",
-    "debugging": "checkify",
     "names": """
         ad_util api api_util compiler core dispatch dtypes extend hijax interpreters public_test_util state traceback_util tree_util
         util xla_bridge""",
@@ -28,6 +27,7 @@ _STANDS_FOR = {
 }
 # The name of a module of `jax._src`, and of the module that stands for it.
 PRIVATE_MODULES = {name: f"{__name__}.{room}.{name}" for room, names in _STANDS_FOR.items() for name in names.split()}
+PRIVATE_MODULES["checkify"] = "laminax.experimental.checkify"
 
 
 def __getattr__(name: str) -> ModuleType:

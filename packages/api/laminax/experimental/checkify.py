@@ -3,8 +3,9 @@
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "debugging.checkify": """
-        Error all_checks automatic_checks check_error checkify div_checks float_checks index_checks init_error nan_checks user_checks""",
+    "laminax_transforms.checking.checkify": "checkify",
+    "laminax_transforms.checking.failures": """
+        Error all_checks automatic_checks check_error div_checks float_checks index_checks init_error nan_checks user_checks""",
     "laminax_ir.ops.checks": """
         DivisionByZeroError ErrorCategory FailedCheckError JaxRuntimeError NaNError OOBError check debug_check""",
 })

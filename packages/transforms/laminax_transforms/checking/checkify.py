@@ -8,27 +8,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 
 import numpy as np
 
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops import indexing, reduction, slicing
+from laminax_ir.ops import reduction
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, jit_p
-from laminax_ir.ops.checks import (
-    DivisionByZeroError,
-    ErrorCategory,
-    FailedCheckError,
-    JaxRuntimeError,
-    NaNError,
-    OOBError,
-    Site,
-    check_p,
-    checks_indices,
-    index_message,
-)
+from laminax_ir.ops.checks import DivisionByZeroError, ErrorCategory, NaNError, OOBError, Site, check_p, checks_indices, index_message
 from laminax_ir.ops.control_flow import cond_p, platform_switch, scan_p, switch, while_p
 from laminax_ir.ops.elementwise import div_p
 from laminax_ir.ops.loops import scan, while_loop
@@ -36,115 +24,24 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subjaxprs
-from laminax_ir.programs.primitive import Primitive
-from laminax_ir.pytrees.pytree import register_pytree_node_class, tree_flatten, tree_map, tree_unflatten
+from laminax_ir.pytrees.pytree import tree_flatten, tree_map, tree_unflatten
 from laminax_ir.recording.discharge import pure_program
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing import source
 from laminax_ir.tracing.manual_axes import running_along
-from laminax_ir.tracing.trace import Tracer
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import check_hashable
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.partition_specs import PartitionSpec
-from laminax_transforms import custom_jvp, custom_vjp, jvp, vjp
+from laminax_transforms.checking.failures import Error, all_checks, user_checks
+from laminax_transforms.checking.windows import WINDOW_POSITIONS, any_of, element, first_outside
+from laminax_transforms.custom.custom_derivatives import custom_jvp, custom_vjp
+from laminax_transforms.differentiation.autodiff import jvp, vjp
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
     from laminax_transforms.differentiation.autodiff import VJPFunction
-
-user_checks: frozenset[ErrorCategory] = frozenset({FailedCheckError})
-nan_checks: frozenset[ErrorCategory] = frozenset({NaNError})
-div_checks: frozenset[ErrorCategory] = frozenset({DivisionByZeroError})
-index_checks: frozenset[ErrorCategory] = frozenset({OOBError})
-float_checks = nan_checks | div_checks
-automatic_checks = float_checks | index_checks
-all_checks = automatic_checks | user_checks
-
-
-# --- the record ---
-
-
-@register_pytree_node_class
-@dataclass(frozen=True)
-class Error:
-    """Which check failed first, if one did. A pytree, which functions may return and take.
-
-    Args:
-      failed: bool, whether one failed.
-      code: i32, which of the sites.
-      payloads: for each site what its message shows.
-      sites: the checks of the function.
-    """
-
-    failed: Any
-    code: Any
-    payloads: tuple[tuple[Any, ...], ...]
-    sites: tuple[Site, ...]
-
-    def tree_flatten(self) -> Any:
-        return (self.failed, self.code, self.payloads), self.sites
-
-    @classmethod
-    def tree_unflatten(cls, sites: Any, children: Any) -> Error:
-        failed, code, payloads = children
-        return cls(failed, code, payloads, sites)
-
-    def get(self) -> str | None:
-        """The message of the check that failed, or None; with mapped axes, one line for each example that has one."""
-        if np.shape(self.failed) == ():
-            found = self._exception(())
-            return None if found is None else str(found)
-        lines = [f"at mapped index {', '.join(map(str, i))}: {self._exception(tuple(i))}" for i in np.argwhere(np.asarray(self.failed))]
-        return "\n".join(lines) or None
-
-    def _exception(self, index: tuple[int, ...]) -> JaxRuntimeError | None:
-        if not self.sites or not np.asarray(self.failed)[index]:
-            return None
-        code = int(np.asarray(self.code)[index])
-        return self.sites[code].category(self.sites[code].text([x[index] for x in self.payloads[code]]))
-
-    def get_exception(self) -> JaxRuntimeError | None:
-        """The exception that `throw` raises, or None."""
-        message = self.get()
-        return None if message is None else self._exception(()) if np.shape(self.failed) == () else JaxRuntimeError(message)
-
-    def throw(self) -> None:
-        """Raises if a check failed; within a function that is traced, states it as a check of that function."""
-        check_error(self)
-
-    def __str__(self) -> str:
-        return f"Error({'' if isinstance(self.failed, Tracer) else self.get()})"
-
-    __repr__ = __str__
-
-
-init_error = Error(np.zeros((), bool), np.zeros((), np.int32), (), ())
-
-
-def check_error(error: Error) -> None:
-    """Raises if a check failed that an `Error` tells of; within a traced function, states it as a check of that function.
-
-    Args:
-      error: what a function wrapped in `checkify` returned.
-
-    Raises:
-      JaxRuntimeError: if one failed.
-      TypeError: if it is no Error.
-    """
-    if not isinstance(error, Error):
-        raise TypeError(f"check_error: an Error is expected, got {error!r}")
-    if not isinstance(error.failed, Tracer):
-        exception = error.get_exception()
-        if exception is not None:
-            raise exception
-        return
-    for i, (site, payload) in enumerate(zip(error.sites, error.payloads)):
-        check_p.bind(~(error.failed & (error.code == i)), *payload, site=site, debug=False)
-
-
-# --- the interpreter ---
 
 
 class _Record(NamedTuple):
@@ -216,7 +113,7 @@ def _sites(jaxpr: Jaxpr, errors: frozenset) -> Iterator[tuple[int, ErrorCategory
                 yield from _sites(sub, errors)
             continue
         where = source.summarize(eqn.source_info)
-        if OOBError in errors and eqn.primitive in _WINDOW_POSITIONS:
+        if OOBError in errors and eqn.primitive in WINDOW_POSITIONS:
             yield id(eqn), OOBError, Site(OOBError, index_message(eqn.invars[0].aval.shape, where)), [ShapedArray((3,), np.dtype(np.int32))]
         if DivisionByZeroError in errors and eqn.primitive is div_p and _is_float(eqn.invars[1].aval):
             yield id(eqn), DivisionByZeroError, Site(DivisionByZeroError, f"division by zero at {where}"), []
@@ -280,11 +177,11 @@ class _Interpreter:
             return self.closed(params["jaxpr"], operands, record)
         out = primitive.bind(*operands, **params)
         results = list(out) if primitive.multiple_results else [out]
-        if primitive in _WINDOW_POSITIONS and (id(eqn), OOBError) in self.numbers:
-            is_outside, payload = _first_outside(primitive, operands, params)
+        if primitive in WINDOW_POSITIONS and (id(eqn), OOBError) in self.numbers:
+            is_outside, payload = first_outside(primitive, operands, params)
             record = self.noted(eqn, OOBError, is_outside, record, [payload])
         if primitive is div_p:
-            record = self.noted(eqn, DivisionByZeroError, lambda: _any(op.eq(operands[1], scalar_like(0, get_aval(operands[1]).dtype))),
+            record = self.noted(eqn, DivisionByZeroError, lambda: any_of(op.eq(operands[1], scalar_like(0, get_aval(operands[1]).dtype))),
                                 record)
         return results, self.noted(eqn, NaNError, lambda: _any_nan(results), record)
 
@@ -350,8 +247,8 @@ class _Interpreter:
         count = len(params["out_specs"])
         of_all = tree_unflatten(tree, outs[count:])
         first = reduction.argmax(of_all.failed, 0, np.int32)
-        is_new = _element(of_all.failed, first) & ~record.failed
-        return list(outs[:count]), tree_map(lambda new, old: _chosen(is_new, _element(new, first), old), of_all, record)
+        is_new = element(of_all.failed, first) & ~record.failed
+        return list(outs[:count]), tree_map(lambda new, old: _chosen(is_new, element(new, first), old), of_all, record)
 
     def branches(self, params: Any, operands: Sequence[ArrayLike], record: _Record) -> tuple[list[Array], _Record]:
         index, *rest = operands
@@ -407,79 +304,11 @@ def _no_tangent(x: Any) -> Any:
     return shape_ops.full(aval.shape, 0, aval.dtype) if _is_float(aval) else np.zeros(aval.shape, dtypes.float0)
 
 
-# --- indices ---
-
-
-def _first_outside(primitive: Primitive, operands: list[Any], params: dict[str, Any]) -> tuple[Any, Any]:
-    """Whether a window is not within the array; and the first index that is outside, its axis and the axis' size."""
-    positions, axes, last = _WINDOW_POSITIONS[primitive](operands, params)
-    sizes, positions_aval = get_aval(operands[0]).shape, get_aval(positions)
-    if not axes or positions_aval.size == 0:
-        return shape_ops.full((), False, np.bool_), shape_ops.full((3,), 0, np.int32)
-    last = np.minimum(np.array(last, np.int64), dtypes.iinfo(positions_aval.dtype).max).astype(positions_aval.dtype)
-    is_outside = op.bitwise_or(op.lt(positions, scalar_like(0, positions_aval.dtype)),
-                               op.gt(positions, np.broadcast_to(last, positions_aval.shape)))
-    is_outside = shape_ops.reshape(is_outside, (positions_aval.size,))
-    first = reduction.argmax(is_outside, 0, np.int32)
-    axis = _element(np.array(axes, np.int32), op.rem(first, np.int32(len(axes))))
-    index = op.convert_element_type(_element(shape_ops.reshape(positions, (positions_aval.size,)), first), np.int32)
-    shown = index, axis, _element(np.array(sizes, np.int32), axis)
-    return _any(is_outside), shape_ops.concatenate([shape_ops.reshape(x, (1,)) for x in shown], 0)
-
-
-def _any(x: Any) -> Any:
-    return reduction.reduce_or(x, tuple(range(len(get_aval(x).shape))))
-
-
-def _element(x: Any, index: Any) -> Any:
-    """The element of the first axis at a position, which is not negative."""
-    return slicing.dynamic_index_in_dim(x, index, 0, keepdims=False, allow_negative_indices=False)
-
-
 def _chosen(condition: Any, x: Any, other: Any) -> Any:
     """x if a scalar condition holds, the other value of its type if not."""
     return op.select(condition, x, other)
 
 
-# Of an operation that reads or writes windows: their positions, with the components in the last axis; the axis of the array
-# that each component is along; and for each the last position at which the window is within the array.
-_Positions = tuple[Any, tuple[int, ...], list[int]]
-
-
-def _gather_positions(operands: list[Any], params: dict[str, Any]) -> _Positions:
-    axes, shape = params["dimension_numbers"].start_index_map, get_aval(operands[0]).shape
-    return operands[1], axes, [shape[a] - params["slice_sizes"][a] for a in axes]
-
-
-def _scatter_positions(operands: list[Any], params: dict[str, Any]) -> _Positions:
-    numbers, shape = params["dimension_numbers"], get_aval(operands[0]).shape
-    window = iter([get_aval(operands[2]).shape[a] for a in numbers.update_window_dims])
-    sizes = [1 if a in (*numbers.inserted_window_dims, *numbers.operand_batching_dims) else next(window) for a in range(len(shape))]
-    axes = numbers.scatter_dims_to_operand_dims
-    return operands[1], axes, [shape[a] - sizes[a] for a in axes]
-
-
-def _dynamic_slice_positions(operands: list[Any], params: dict[str, Any]) -> _Positions:
-    return _starts(operands[0], operands[1:], params["slice_sizes"])
-
-
-def _dynamic_update_positions(operands: list[Any], params: dict[str, Any]) -> _Positions:
-    return _starts(operands[0], operands[2:], get_aval(operands[1]).shape)
-
-
-def _starts(array: Any, starts: list[Any], sizes: tuple[int, ...]) -> _Positions:
-    whole = get_aval(array).shape
-    position = shape_ops.concatenate([shape_ops.reshape(x, (1,)) for x in starts], 0) if starts else np.zeros(0, np.int32)
-    return position, tuple(range(len(whole))), [n - size for n, size in zip(whole, sizes)]
-
-
-_WINDOW_POSITIONS: dict[Primitive, Callable[[list[Any], dict[str, Any]], _Positions]] = {
-    indexing.gather_p: _gather_positions, slicing.dynamic_slice_p: _dynamic_slice_positions,
-    slicing.dynamic_update_slice_p: _dynamic_update_positions,
-    **dict.fromkeys((indexing.scatter_p, indexing.scatter_add_p, indexing.scatter_sub_p, indexing.scatter_mul_p, indexing.scatter_min_p,
-                     indexing.scatter_max_p), _scatter_positions)}
-
-
 def _any_nan(results: list[Any]) -> Any:
-    found = [_any(op.ne(x, x)) for x in results if _is_float(get_aval(x))]
+    found = [any_of(op.ne(x, x)) for x in results if _is_float(get_aval(x))]
     return functools.reduce(op.bitwise_or, found)

@@ -1,0 +1,1 @@
+"""`checkify`: functions that return which check failed first."""
