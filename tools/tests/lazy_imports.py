@@ -66,7 +66,6 @@ LAZY: dict[tuple[str, str], str] = {
     ("laminax._src.setup", "laminax_ir.options.fixed_options"): "where variables of JAX are in the environment",
     ("laminax._src.setup", "laminax._src.parallel.sharding_constraints"): "when a value is placed anew",
     ("laminax._src.setup", "laminax._src.compiling.resharding"): "when a value is placed or laid out anew",
-    ("laminax.errors", "laminax_runtime.base.errors"): _CONTENTS,
     ("laminax.lib", "laminax_runtime"): _CONTENTS,
     ("laminax.numpy", "laminax_runtime"): _CONTENTS,
 }

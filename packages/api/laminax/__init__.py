@@ -28,7 +28,7 @@ _NAMES = {
     "laminax._src.parallel.shard_map": "shard_map smap",
     "laminax._src.parallel.sharding_constraints": "reshard",
     "laminax._src.compiling.passes": "fwd_and_bwd",
-    "laminax._src.transforms": """
+    "laminax_transforms": """
         checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_vjp grad hessian jacfwd jacobian jacrev jvp
         linear_transpose linearize remat value_and_grad vjp vmap""",
     # programs, shapes, names

@@ -1,5 +1,10 @@
-"""The markers that `vjp(...)[1].with_refs` takes, and those that its function returns, for each argument."""
+"""The markers that `vjp(...)[1].with_refs` takes, and those that its function returns, for each argument.
 
-from laminax_transforms.differentiation.gradient_refs import DidntWant, DontWant, GradRef, GradValue
+A table of contents: names load on first use.
+"""
 
-__all__ = ["DidntWant", "DontWant", "GradRef", "GradValue"]
+from laminax._lazy import contents
+
+__all__, __getattr__, __dir__ = contents(__name__, {
+    "laminax_transforms.differentiation.gradient_refs": "DidntWant DontWant GradRef GradValue",
+})

@@ -1,22 +1,9 @@
-"""Checkpointing: which values are kept for differentiation, and which are computed again."""
+"""Checkpointing: which values are kept for differentiation, and which are computed again. A table of contents: names load on first use."""
 
-from __future__ import annotations
+from laminax._lazy import contents
 
-from laminax_transforms.rematerializing.checkpoint import (
-    Recompute,
-    Saveable,
-    checkpoint,
-    checkpoint_name,
-    checkpoint_policies,
-    print_saved_residuals,
-    remat,
-    saved_residuals,
-)
-from laminax_transforms.rematerializing.rematerialization import Offloadable
-
-import laminax._src  # noqa: F401  (puts the layers together)
-
-__all__ = [
-    "Offloadable", "Recompute", "Saveable", "checkpoint", "checkpoint_name", "checkpoint_policies", "print_saved_residuals", "remat",
-    "saved_residuals",
-]
+__all__, __getattr__, __dir__ = contents(__name__, {
+    "laminax_transforms": "checkpoint checkpoint_name checkpoint_policies print_saved_residuals remat saved_residuals",
+    "laminax_transforms.rematerializing.checkpoint": "Recompute Saveable",
+    "laminax_transforms.rematerializing.rematerialization": "Offloadable",
+})

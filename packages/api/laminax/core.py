@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_ir.programs.check import check_jaxpr
-from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, no_effects, subjaxprs
-from laminax_ir.programs.primitive import Primitive
-from laminax_ir.recording.evaluation import eval_jaxpr, jaxpr_as_fun
-from laminax_ir.symbolic.symbolic_dims import InconclusiveDimensionOperation, is_constant_shape, is_symbolic_dim, max_dim, min_dim
-from laminax_ir.tracing.trace import Trace, Tracer, current_trace, eval_trace
-from laminax_ir.types.avals import AbstractValue, ShapedArray, ShapeDtypeStruct, get_aval
-from laminax_ir.types.errors import JaxprTypeError
+from laminax_ir.symbolic.symbolic_dims import is_symbolic_dim
+from laminax_ir.tracing.trace import current_trace, eval_trace
 
-from laminax._src.compiling.scopes import ensure_compile_time_eval
+from laminax._lazy import contents
 
-__all__ = [
-    "AbstractValue", "Atom", "ClosedJaxpr", "DropVar", "InconclusiveDimensionOperation", "Jaxpr", "JaxprEqn", "JaxprTypeError", "Literal",
-    "ParamDict", "Primitive", "ShapeDtypeStruct", "ShapedArray", "Trace", "Tracer", "Value", "Var", "check_jaxpr",
-    "ensure_compile_time_eval", "eval_context", "eval_jaxpr", "get_aval", "is_constant_dim", "is_constant_shape", "jaxpr_as_fun", "max_dim",
-    "min_dim", "no_effects", "subjaxprs",
-]
+__all__, __getattr__, __dir__ = contents(__name__, {
+    "compiling.scopes": "ensure_compile_time_eval",
+    "laminax_ir.programs.check": "check_jaxpr",
+    "laminax_ir.programs.jaxpr": "Atom ClosedJaxpr DropVar Jaxpr JaxprEqn Literal Var no_effects subjaxprs",
+    "laminax_ir.programs.primitive": "Primitive",
+    "laminax_ir.recording.evaluation": "eval_jaxpr jaxpr_as_fun",
+    "laminax_ir.symbolic.symbolic_dims": "InconclusiveDimensionOperation is_constant_shape max_dim min_dim",
+    "laminax_ir.tracing.trace": "Trace Tracer",
+    "laminax_ir.types.avals": "AbstractValue ShapeDtypeStruct ShapedArray get_aval",
+    "laminax_ir.types.errors": "JaxprTypeError",
+})
+__all__ += ["ParamDict", "Value", "eval_context", "is_constant_dim"]
 
 ParamDict = dict[str, Any]
 Value = Any

@@ -1,9 +1,5 @@
-"""Functions with a batching rule of their own."""
+"""Functions with a batching rule of their own. A table of contents: names load on first use."""
 
-from __future__ import annotations
+from laminax._lazy import contents
 
-from laminax_transforms.custom.custom_batching import custom_vmap, sequential_vmap
-
-import laminax._src  # noqa: F401  (puts the layers together)
-
-__all__ = ["custom_vmap", "sequential_vmap"]
+__all__, __getattr__, __dir__ = contents(__name__, {"laminax_transforms.custom.custom_batching": "custom_vmap sequential_vmap"})

@@ -1,9 +1,5 @@
-"""Linear functions with a transpose of their own."""
+"""Linear functions with a transpose of their own. A table of contents: names load on first use."""
 
-from __future__ import annotations
+from laminax._lazy import contents
 
-from laminax_transforms.custom.custom_transposes import custom_transpose
-
-import laminax._src  # noqa: F401  (puts the layers together)
-
-__all__ = ["custom_transpose"]
+__all__, __getattr__, __dir__ = contents(__name__, {"laminax_transforms.custom.custom_transposes": "custom_transpose"})

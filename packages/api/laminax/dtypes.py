@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from laminax_ir.types.dtypes import (
-    TypePromotionError,
-    bfloat16,
-    extended,
-    finfo,
-    float0,
-    iinfo,
-    issubdtype,
-    prng_key,
-    result_type,
-    scalar_type_of,
-)
 from laminax_ir.types.dtypes import bit_width as itemsize_bits
 
-from laminax._src.numerics.host_dtypes import canonicalize_dtype
+from laminax._lazy import contents
 
-__all__ = [
-    "TypePromotionError", "bfloat16", "canonicalize_dtype", "extended", "finfo", "float0", "iinfo", "issubdtype", "itemsize_bits",
-    "prng_key", "result_type", "scalar_type_of",
-]
+__all__, __getattr__, __dir__ = contents(__name__, {
+    "laminax_ir.types.dtypes": """
+        TypePromotionError bfloat16 extended finfo float0 iinfo issubdtype prng_key result_type scalar_type_of""",
+    "numerics.host_dtypes": "canonicalize_dtype",
+})
+__all__ += ["itemsize_bits"]

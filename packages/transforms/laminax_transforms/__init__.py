@@ -6,7 +6,13 @@ from laminax_transforms.batching.vectorize import vmap
 from laminax_transforms.custom.custom_derivatives import custom_jvp, custom_vjp
 from laminax_transforms.custom.custom_gradients import closure_convert, custom_gradient
 from laminax_transforms.custom.custom_transposes import linear_call
-from laminax_transforms.custom.rule_arguments import CustomVJPPrimal, SymbolicZero, custom_vjp_primal_tree_values, stop_gradient
+from laminax_transforms.custom.rule_arguments import (
+    CustomVJPPrimal,
+    SymbolicZero,
+    custom_vjp_primal_tree_values,
+    stop_gradient,
+    zero_from_primal,
+)
 from laminax_transforms.differentiation.autodiff import jvp, linearize, vjp
 from laminax_transforms.differentiation.gradients import grad, value_and_grad
 from laminax_transforms.differentiation.jacobians import hessian, jacfwd, jacobian, jacrev
@@ -26,7 +32,7 @@ __all__ = [
     "CustomVJPPrimal", "SymbolicZero", "checkpoint", "checkpoint_name", "checkpoint_policies", "closure_convert",
     "custom_gradient", "custom_jvp", "custom_vjp", "custom_vjp_primal_tree_values", "fwd_and_bwd", "grad", "hessian", "jacfwd",
     "jacobian", "jacrev", "jvp", "linear_call", "linear_transpose", "linearize", "print_saved_residuals", "remat", "saved_residuals",
-    "stop_gradient", "value_and_grad", "vjp", "vmap",
+    "stop_gradient", "value_and_grad", "vjp", "vmap", "zero_from_primal",
 ]
 
 _register_internal_folder(__file__)

@@ -8,8 +8,10 @@ from __future__ import annotations
 # For each module below this package: the names, or `*` for every public name of a family of operations.
 OFFERS: dict[str, str] = {
     "": """
-        checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_vjp grad hessian jacfwd
-        jacobian jacrev jvp linear_transpose linearize remat stop_gradient value_and_grad vjp vmap""",
+        CustomVJPPrimal SymbolicZero checkpoint checkpoint_name checkpoint_policies closure_convert custom_gradient
+        custom_jvp custom_vjp custom_vjp_primal_tree_values grad hessian jacfwd jacobian jacrev jvp linear_call
+        linear_transpose linearize print_saved_residuals remat saved_residuals stop_gradient value_and_grad vjp vmap
+        zero_from_primal""",
     "base.registry": """
         axis_batching_rule axis_primitives batching_rule batching_rules define_jvp define_linear
         define_zero_derivative is_linear jvp_rule jvp_rules linearize_rule transpose_rule transpose_rules""",
@@ -24,16 +26,13 @@ OFFERS: dict[str, str] = {
         Error all_checks automatic_checks check_error div_checks float_checks index_checks init_error nan_checks
         user_checks""",
     "custom.custom_batching": "custom_vmap sequential_vmap",
-    "custom.custom_derivatives": "custom_jvp custom_vjp",
-    "custom.custom_gradients": "closure_convert custom_gradient",
     "custom.custom_solve": "custom_linear_solve custom_root",
-    "custom.custom_transposes": "custom_transpose linear_call",
-    "custom.rule_arguments": "CustomVJPPrimal SymbolicZero custom_vjp_primal_tree_values stop_gradient zero_from_primal",
+    "custom.custom_transposes": "custom_transpose",
+    "custom.rule_arguments": "stop_gradient",
     "differentiation.differentiation": "DualTracer JVPTrace",
     "differentiation.gradient_refs": "DidntWant DontWant GradRef GradValue",
     "programs.passes": "fwd_and_bwd",
-    "rematerializing.checkpoint": """
-        Recompute Saveable checkpoint checkpoint_name checkpoint_policies print_saved_residuals remat saved_residuals""",
+    "rematerializing.checkpoint": "Recompute Saveable",
     "rematerializing.rematerialization": "Offloadable",
     "taylor.taylor": "jet",
 }

@@ -2,4 +2,7 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"names.buffer_callbacks": "Buffer ExecutionContext ExecutionStage buffer_callback"})
+__all__, __getattr__, __dir__ = contents(__name__, {
+    "laminax_ir.ops.buffer_callbacks": "buffer_callback",
+    "laminax_runtime": "Buffer ExecutionContext ExecutionStage",
+})

@@ -2,4 +2,4 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"names.taylor": "jet"})
+__all__, __getattr__, __dir__ = contents(__name__, {"laminax_transforms.taylor.taylor": "jet"})

@@ -20,35 +20,13 @@ own operations have, under `laminax_ir`, `laminax_transforms` and `laminax_lower
 `laminax.interpreters` takes rules in JAX's form; the modules here are those of JAX's `extend`.
 """
 
-from __future__ import annotations
+from laminax._lazy import contents
 
-import importlib
-from typing import Any
-
-from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
-from laminax_ir.reference.evaluate import reference_rule
-from laminax_lowering.writing.registry import lowering_rule
-from laminax_transforms.base.registry import (
-    axis_batching_rule,
-    batching_rule,
-    define_jvp,
-    define_linear,
-    define_zero_derivative,
-    is_linear,
-    jvp_rule,
-    linearize_rule,
-    transpose_rule,
-)
-
-_SUBMODULES = ("backend", "core", "ifrt_programs", "linear_util", "random", "source_info_util")
-
-__all__ = [
-    "Primitive", "axis_batching_rule", "batching_rule", "define_jvp", "define_linear", "define_zero_derivative", "effects_rule",
-    "is_linear", "jvp_rule", "linearize_rule", "lowering_rule", "reference_rule", "shape_rule", "transpose_rule", *_SUBMODULES,
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _SUBMODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return importlib.import_module(f"{__name__}.{name}")
+__all__, __getattr__, __dir__ = contents(__name__, {
+    "laminax_ir.programs.primitive": "Primitive effects_rule shape_rule",
+    "laminax_ir.reference.evaluate": "reference_rule",
+    "laminax_lowering.writing.registry": "lowering_rule",
+    "laminax_transforms.base.registry": """
+        axis_batching_rule batching_rule define_jvp define_linear define_zero_derivative is_linear jvp_rule linearize_rule
+        transpose_rule""",
+}, ("backend", "core", "ifrt_programs", "linear_util", "random", "source_info_util"))

@@ -14,8 +14,7 @@ import numpy as np
 
 from laminax_ir.pytrees.pytree import keystr, tree_leaves, tree_leaves_with_path, tree_map, tree_structure
 from laminax_ir.types import dtypes
-
-from laminax._src.transforms import jvp, linearize, vjp, vmap
+from laminax_transforms import jvp, linearize, vjp, vmap
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike

@@ -9,10 +9,10 @@ import numpy as np
 from laminax_ir.ops.random_bits import UINT32, UINT_DTYPES
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.extended_dtypes import PRNGImpl, WordFunctions
+from laminax_transforms import vmap
 
 import laminax.numpy as jnp
 from laminax._src.numerics.random.keys import PRNGSpec
-from laminax._src.transforms import vmap
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike

@@ -9,8 +9,8 @@ import numpy as np
 
 from laminax_ir.ops.callbacks import pure_callback
 from laminax_ir.types.avals import ShapeDtypeStruct
+from laminax_transforms import stop_gradient
 from laminax_transforms.custom.custom_solve import custom_linear_solve
-from laminax_transforms.custom.rule_arguments import stop_gradient
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.sparse.csr import CSR
