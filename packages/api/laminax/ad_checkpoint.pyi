@@ -1,5 +1,5 @@
 # Written by tools/stubs.py.
-"""Checkpointing: which values are kept for differentiation, and which are computed again."""
+"""Checkpointing: which values are kept for differentiation, and which are computed again. A table of contents: names load on first use."""
 
 from collections.abc import Callable, Iterable, Sequence
 from laminax_ir.types.avals import ShapedArray

@@ -1,5 +1,5 @@
 # Written by tools/stubs.py.
-"""The exceptions of laminax; each subclasses the built-in exception a caller would expect."""
+"""The exceptions of laminax; each subclasses the built-in exception a caller would expect. A table of contents: names load on first use."""
 
 from laminax_ir.types.errors import ConcretizationTypeError as ConcretizationTypeError
 from laminax_ir.types.errors import DTypeError as DTypeError

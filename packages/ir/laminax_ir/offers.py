@@ -88,11 +88,12 @@ OFFERS: dict[str, str] = {
     "programs.primitive": "Primitive RuleTable Trait effects_rule shape_rule",
     "programs.result_types": "is_explicit typed_results",
     "pytrees.pytree": """
-        * DictKey PyTreeDef __all__ broadcast_over broadcast_prefix dispatch_registry flatten flatten_axes
-        is_tree_node keystr leaf_paths make_from_node_data_and_children register_dataclass register_pytree_node
-        register_pytree_node_class register_pytree_with_keys static structure_errors tree_all tree_broadcast
-        tree_flatten tree_flatten_with_path tree_leaves tree_leaves_with_path tree_map tree_map_with_path tree_reduce
-        tree_reduce_associative tree_structure tree_transpose tree_unflatten treedef_is_leaf""",
+        * DictKey Partial PyTreeDef __all__ broadcast_over broadcast_prefix dispatch_registry flatten flatten_axes
+        flatten_one_level is_tree_node keystr leaf_paths make_from_node_data_and_children mismatch_details
+        register_dataclass register_pytree_node register_pytree_node_class register_pytree_with_keys register_static
+        static structure_errors tree_all tree_broadcast tree_flatten tree_flatten_with_path tree_leaves
+        tree_leaves_with_path tree_map tree_map_with_path tree_reduce tree_reduce_associative tree_structure
+        tree_transpose tree_unflatten treedef_is_leaf""",
     "pytrees.wrapping": "alias wraps",
     "random.generators": "threefry_program word_program",
     "random.key_reuse": "key_uses",

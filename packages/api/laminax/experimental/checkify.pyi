@@ -2,16 +2,16 @@
 """Checks in compiled functions. A table of contents: names load on first use."""
 
 from collections.abc import Callable
-from laminax._src.debugging.checkify import Error as _Error
 from laminax_ir.ops.checks import ErrorCategory as _ErrorCategory
+from laminax_transforms.checking.failures import Error as _Error
 from typing import Any
-from laminax._src.debugging.checkify import Error as Error
 from laminax_ir.ops.checks import DivisionByZeroError as DivisionByZeroError
 from laminax_ir.ops.checks import ErrorCategory as ErrorCategory
 from laminax_ir.ops.checks import FailedCheckError as FailedCheckError
 from laminax_ir.ops.checks import JaxRuntimeError as JaxRuntimeError
 from laminax_ir.ops.checks import NaNError as NaNError
 from laminax_ir.ops.checks import OOBError as OOBError
+from laminax_transforms.checking.failures import Error as Error
 
 __all__: list[str]
 

@@ -1,0 +1,25 @@
+# Written by tools/stubs.py.
+"""Functions with derivative rules of their own, and what their rules meet. A table of contents: names load on first use."""
+
+from collections.abc import Callable
+from laminax_ir.programs.primitive import Primitive
+from typing import Any
+from laminax_transforms.custom.custom_derivatives import custom_jvp as custom_jvp
+from laminax_transforms.custom.custom_derivatives import custom_vjp as custom_vjp
+from laminax_transforms.custom.rule_arguments import CustomVJPPrimal as CustomVJPPrimal
+from laminax_transforms.custom.rule_arguments import SymbolicZero as SymbolicZero
+
+__all__: list[str]
+
+def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
+    """Turns the traced values that a function closes over into explicit arguments."""
+def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: the function returns its result and its own pullback."""
+custom_jvp_call_p: Primitive
+custom_vjp_call_p: Primitive
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
+    """The values of the arguments of a forward rule with `symbolic_zeros`, without the marks of what is differentiated."""
+def linear_call(fun: Callable[..., Any], fun_transpose: Callable[..., Any], residual_args: Any, linear_args: Any) -> Any:
+    """Calls a linear function whose transpose is a second given function, and is not derived from the first."""
+def zero_from_primal(value: Any, symbolic_zeros: bool = False) -> Any:
+    """Zero tangents for a pytree of values: arrays, or `SymbolicZero`s."""
