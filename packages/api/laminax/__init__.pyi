@@ -9,6 +9,7 @@ from laminax_ir.options.ambient import Override
 from laminax_ir.options.config import Config
 from laminax_ir.options.config_options import Option
 from laminax_ir.options.restoring import Together
+from laminax_ir.options.user_contexts import UserContext
 from laminax_ir.refs.refs import Ref as _Ref
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.avals import ShapedArray
@@ -61,14 +62,16 @@ from laminax import typing as typing
 from laminax import version as version
 from laminax._array import Array as Array
 from laminax._src.compiling.scopes import ensure_compile_time_eval as ensure_compile_time_eval
+from laminax_ir.ops.calls import Inline as Inline
 from laminax_ir.refs.refs import Ref as Ref
 from laminax_ir.types.avals import ShapeDtypeStruct as ShapeDtypeStruct
-from laminax_ir.types.partition_specs import PartitionSpec as P
+from laminax_ir.types.partition_specs import P as P
 from laminax_runtime._jaxlib import Device as Device
 from laminax_runtime._jaxlib import NamedSharding as NamedSharding
 from laminax_runtime.arrays.arrays import Shard as Shard
 from laminax_runtime.backends.meshes import set_mesh as set_mesh
 from laminax_runtime.backends.meshes import use_abstract_mesh as use_abstract_mesh
+from laminax_runtime.base.options import CompilerEffortLevel as CompilerEffortLevel
 from laminax_transforms.custom.custom_derivatives import custom_jvp as custom_jvp
 from laminax_transforms.custom.custom_derivatives import custom_vjp as custom_vjp
 from laminax_transforms.rematerializing.checkpoint import checkpoint_policies as checkpoint_policies
@@ -264,7 +267,7 @@ def ds(start: Any, size: int | None = None, stride: int | None = None) -> slice 
     """An index of `size` elements from `start` on, which may be traced, where `x[start:start + size]` needs known bounds."""
 def effects_barrier() -> None:
     """Waits until the callbacks of all programs that were started have been called."""
-def empty_ref(ty: Any, memory_space: Any = None) -> _Ref:
+def empty_ref(ty: Any, memory_space: Any = None, pin: bool = False) -> _Ref:
     """Makes a reference whose first value does not matter."""
 enable_checks: Option
 enable_custom_prng: Option
@@ -341,9 +344,11 @@ def make_mesh(
     devices: Sequence[Any] | None = None,
 ) -> Mesh:
     """A mesh over the first devices there are, in their order."""
+def make_user_context(default_value: Any = None) -> UserContext:
+    """Makes a value on which traced programs depend: a jitted function is traced and compiled anew where it has another one."""
 def named_scope(name: str) -> Any:
     """A context manager and decorator that adds a name to the operations made inside; profiles and HLO show it."""
-def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None) -> _Ref:
+def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None, pin: bool = False) -> _Ref:
     """Makes a reference to an array, which can be read and written."""
 no_execution: Option
 no_tracing: Option
@@ -381,7 +386,7 @@ def pure_callback(
 ) -> Any:
     """Calls a Python function without side effects on the host, from a program that may be compiled."""
 remove_size_one_mesh_axis_from_type: Option
-def reshard(x: Any, out_shardings: Any) -> Any:
+def reshard(xs: Any, out_shardings: Any) -> Any:
     """Changes the sharding of values, inside and outside of jitted functions alike; over explicit mesh axes their types change too."""
 def shard_map(
     f: Callable[..., Any] | None = None,

@@ -17,6 +17,11 @@ def initialize(
     coordinator_bind_address: str | None = None,
     slice_index: int | None = None,
     partition_index: int | None = None,
+    mtls_cert_file: str | None = None,
+    mtls_key_file: str | None = None,
+    mtls_ca_file: str | None = None,
+    mtls_peer_uri_prefix: str | None = None,
+    verify_secure_credentials: bool | None = None,
 ) -> None:
     """Begins a program of one process; comes before the first computation. Those of several are not supported."""
 def is_initialized() -> bool:

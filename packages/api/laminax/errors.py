@@ -5,8 +5,7 @@ from laminax._lazy import contents
 __all__, __getattr__, __dir__ = contents(__name__, {
     "laminax_ir.types.errors": """
         ConcretizationTypeError DTypeError ForbiddenCollectiveError InconclusiveDimensionOperation JAXIndexError JAXTypeError JaxprTypeError
-        KeyReuseError
-        LeakedTracerError NonConcreteBooleanIndexError ShapeError ShardingTypeError TracerArrayConversionError TracerBoolConversionError
-        TracerIntegerConversionError UnboundAxisNameError UnexpectedTracerError""",
+        KeyReuseError LeakedTracerError NonConcreteBooleanIndexError ShapeError ShardingTypeError TracerArrayConversionError
+        TracerBoolConversionError TracerIntegerConversionError UnboundAxisNameError UnexpectedTracerError""",
     "laminax_runtime.base.errors": "DeletedArrayError JaxRuntimeError PlatformError UnsupportedValueError XlaRuntimeError",
 })

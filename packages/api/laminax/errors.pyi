@@ -3,6 +3,7 @@
 
 from laminax_ir.types.errors import ConcretizationTypeError as ConcretizationTypeError
 from laminax_ir.types.errors import DTypeError as DTypeError
+from laminax_ir.types.errors import ForbiddenCollectiveError as ForbiddenCollectiveError
 from laminax_ir.types.errors import InconclusiveDimensionOperation as InconclusiveDimensionOperation
 from laminax_ir.types.errors import JAXIndexError as JAXIndexError
 from laminax_ir.types.errors import JAXTypeError as JAXTypeError

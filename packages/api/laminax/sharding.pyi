@@ -2,6 +2,7 @@
 """Shardings: how arrays are laid out over devices, and the meshes that they refer to. A table of contents: names load on first use."""
 
 from collections.abc import Callable, Hashable, Sequence
+from laminax_ir.options.config_options import Option
 from laminax_ir.types.abstract_meshes import AbstractMesh as _AbstractMesh
 from laminax_runtime._jaxlib import Device, SingleDeviceSharding as _SingleDeviceSharding
 from laminax_runtime.backends.meshes import Mesh as _Mesh
@@ -10,8 +11,9 @@ from laminax._src.placement.abstract_devices import AbstractDevice as AbstractDe
 from laminax_ir.types.abstract_meshes import AbstractMesh as AbstractMesh
 from laminax_ir.types.abstract_meshes import AxisType as AxisType
 from laminax_ir.types.avals import ManualAxisType as ManualAxisType
-from laminax_ir.types.partition_specs import PartitionSpec as P
-from laminax_ir.types.partition_specs import PartitionSpec as PartitionSpec
+from laminax_ir.types.partition_specs import P as P
+from laminax_ir.types.partition_specs import P as PartitionSpec
+from laminax_ir.types.partition_specs import UnreducedKind as UnreducedKind
 from laminax_runtime._jaxlib import GSPMDSharding as GSPMDSharding
 from laminax_runtime._jaxlib import NamedSharding as NamedSharding
 from laminax_runtime._jaxlib import Sharding as Sharding
@@ -44,5 +46,6 @@ def get_mesh() -> _Mesh:
     """The mesh that `set_mesh` has set, or an empty one."""
 def make_single_device_sharding(device: Device, *, memory_kind: str | None = None) -> _SingleDeviceSharding:
     """The sharding that puts the whole array on one device."""
-def reshard(x: Any, out_shardings: Any) -> Any:
+no_collectives: Option
+def reshard(xs: Any, out_shardings: Any) -> Any:
     """Changes the sharding of values, inside and outside of jitted functions alike; over explicit mesh axes their types change too."""

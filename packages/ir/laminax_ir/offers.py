@@ -69,8 +69,8 @@ OFFERS: dict[str, str] = {
     "options.config": """
         captured_constants_warn_bytes check check_leaks config debug_infs debug_key_reuse debug_nans default_prng_impl
         disable_jit enable_custom_prng enable_x64 explain_cache_misses high_dynamic_range_gumbel legacy_prng_key
-        log_checkpoint_residuals log_compiles no_tracing numpy_dtype_promotion numpy_rank_promotion random_seed_offset
-        softmax_custom_jvp""",
+        log_checkpoint_residuals log_compiles no_collectives no_tracing numpy_dtype_promotion numpy_rank_promotion
+        random_seed_offset softmax_custom_jvp""",
     "options.config_options": "ValueType boolean define find one_of",
     "options.fixed_options": "warn_of_environment",
     "options.interning": "Interned",
@@ -122,8 +122,8 @@ OFFERS: dict[str, str] = {
         SourceInfo SourceInfoWithCallers current is_internal pass_over position register_internal_folder summarize
         unknown""",
     "tracing.trace": """
-        ConstantFoldingTrace Trace Tracer at_work axis_size current_trace eval_trace extend_axis_env is_tracing name_scope
-        set_evaluator set_tracing_hook state tracing_threads""",
+        ConstantFoldingTrace Trace Tracer at_work axis_size current_trace eval_trace extend_axis_env is_tracing
+        name_scope set_evaluator set_tracing_hook state tracing_threads""",
     "tracing.tracebacks": "UnfilteredStackTrace api_boundary filter_traceback hidden_paths hide_path is_hidden shorten",
     "tracing.user_warnings": "warn_at_user",
     "types.abstract_meshes": "AbstractMesh AxisType NamedGrid normal_axis_types",
@@ -142,11 +142,10 @@ OFFERS: dict[str, str] = {
         python_scalar_types result_type scalar_dtype scalar_type_of signedinteger supported_dtype supported_dtypes
         to_complex_dtype to_floating_dtype to_inexact_dtype unsignedinteger""",
     "types.errors": """
-        ConcretizationTypeError DTypeError ForbiddenCollectiveError InconclusiveDimensionOperation JAXIndexError JAXTypeError
-        JaxprTypeError
-        KeyReuseError LeakedTracerError NonConcreteBooleanIndexError ShapeError ShardingTypeError
-        TracerArrayConversionError TracerBoolConversionError TracerIntegerConversionError UnboundAxisNameError
-        UnexpectedTracerError""",
+        ConcretizationTypeError DTypeError ForbiddenCollectiveError InconclusiveDimensionOperation JAXIndexError
+        JAXTypeError JaxprTypeError KeyReuseError LeakedTracerError NonConcreteBooleanIndexError ShapeError
+        ShardingTypeError TracerArrayConversionError TracerBoolConversionError TracerIntegerConversionError
+        UnboundAxisNameError UnexpectedTracerError""",
     "types.extended_dtypes": "PRNGImpl WordFunctions",
     "types.memory_spaces": "HOST_KIND MemorySpace kind_of_space space_of_kind",
     "types.partition_specs": "P PartitionSpec UNCONSTRAINED UnreducedKind",

@@ -8,13 +8,13 @@ from __future__ import annotations
 # For each module below this package: the names, or `*` for every public name of a family of operations.
 OFFERS: dict[str, str] = {
     "": """
-        Array ArrayImpl Buffer Client DeletedArrayError Device Executable ExecutableSequence ExecutionContext
-        ExecutionStage FastpathData GSPMDSharding Mesh NamedSharding Shard Sharding SingleDeviceSharding Step
-        XlaRuntimeError as_named as_sharding as_uncommitted block_until_ready check_alive clear_dispatch_caches client
-        compile_module compile_regions copy_for_callback current_mesh default_backend default_device
-        deserialize_module device_count device_get device_put devices devices_of entered_mesh execution_device
-        explicit_transfer fastpath_data from_dlpack get_abstract_mesh get_mesh has_terms have_same_devices
-        hlo_computation hlo_cost_analysis hlo_sharding host_count host_id host_ids in_default_layout
+        Array ArrayImpl Buffer Client CompilerEffortLevel DeletedArrayError Device Executable ExecutableSequence
+        ExecutionContext ExecutionStage FastpathData GSPMDSharding Mesh NamedSharding Shard Sharding
+        SingleDeviceSharding Step XlaRuntimeError as_named as_sharding as_uncommitted block_until_ready check_alive
+        clear_dispatch_caches client compile_module compile_regions copy_for_callback current_mesh default_backend
+        default_device deserialize_module device_count device_get device_put devices devices_of entered_mesh
+        execution_device explicit_transfer fastpath_data from_dlpack get_abstract_mesh get_mesh has_terms
+        have_same_devices hlo_computation hlo_cost_analysis hlo_sharding host_count host_id host_ids in_default_layout
         install_array_methods install_jit_methods jaxlib_version layout_from_jaxlib layout_of layout_text
         local_device_count local_devices make_array_from_callback make_array_from_process_local_data
         make_array_from_single_device_arrays make_eager_function make_jit_function make_mesh misfit mlir_module
@@ -34,7 +34,7 @@ OFFERS: dict[str, str] = {
     "base.options": "transfer_guard",
     "compiling.compilation_cache": "_cache_in",
     "running.profiler": """
-        ProfileData ProfileEvent ProfileLine ProfileOptions ProfilePlane ProfileSession StepTraceAnnotation TraceAnnotation
-        annotate_function device_memory_profile export_profile_data register_subprocess save_device_memory_profile
-        start_server start_trace stop_server stop_trace trace""",
+        ProfileData ProfileEvent ProfileLine ProfileOptions ProfilePlane ProfileSession StepTraceAnnotation
+        TraceAnnotation annotate_function device_memory_profile export_profile_data register_subprocess
+        save_device_memory_profile start_server start_trace stop_server stop_trace trace""",
 }

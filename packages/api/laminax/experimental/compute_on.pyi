@@ -1,14 +1,19 @@
 # Written by tools/stubs.py.
 """Computations in another place than the device's main unit, such as its host. A table of contents: names load on first use."""
 
-from collections.abc import Callable
-from laminax_ir.tracing.operation_attributes import changed_attributes
+from collections.abc import Callable, Mapping
 from typing import Any
 
 __all__: list[str]
 
-def compute_on(compute_type: str) -> changed_attributes:
-    """Context manager and decorator: the operations inside are computed in another place."""
+def compute_on(
+    f: Callable[..., Any] | str | None = None,
+    *,
+    compute_type: str | None = None,
+    out_memory_spaces: Any = None,
+    compiler_options: Mapping[str, Any] | None = None,
+) -> Any:
+    """Computes in another place: a function with `out_memory_spaces`, or the operations of a block, `with compute_on("device_host"):`."""
 def compute_on2(
     f: Callable[..., Any] | None = None,
     *,
@@ -16,4 +21,4 @@ def compute_on2(
     out_memory_spaces: Any,
     compiler_options: Any = None,
 ) -> Callable[..., Any]:
-    """Makes a function that computes `f` in another place and puts its results in a given memory."""
+    """`compute_on` of a function, by the name of JAX 0.10."""

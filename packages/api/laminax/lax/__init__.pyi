@@ -540,9 +540,9 @@ def reduce(
     """Reduces one or several arrays over axes by a monoid."""
 def reduce_and(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """And of bools, or bitwise and of integers, over axes; all ones where there is nothing."""
-def reduce_max(operand: ArrayLike, axes: Sequence[int]) -> Array:
+def reduce_max(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
     """Maximum over axes: NaN if one is there, complex numbers in lexicographic order, the dtype's least value where empty."""
-def reduce_min(operand: ArrayLike, axes: Sequence[int]) -> Array:
+def reduce_min(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
     """Minimum over axes: NaN if one is there, complex numbers in lexicographic order, the dtype's greatest value where empty."""
 def reduce_or(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """Or of bools, or bitwise or of integers, over axes; zero where there is nothing."""
