@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from laminax_ir.key_arrays.keys import physical_aval, stored_aval
 from laminax_ir.ops.calls import jit_p
 from laminax_ir.ops.sharding import layout_constraint_p
 from laminax_ir.programs.calling_conventions import CallingConvention
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from laminax_ir.symbolic.sized_programs import value_at_sizes
 from laminax_ir.symbolic.symbolic_dims import SymbolicDim
 from laminax_ir.tracing.gc_pause import paused_collection
 from laminax_ir.types.array_layouts import in_use as layouts_in_use
@@ -20,6 +21,9 @@ from laminax_lowering.writing.context import FunctionWriter, live_equations
 from laminax_lowering.writing.module_context import ModuleContext
 from laminax_lowering.writing.shardings import MeshTable, sharding_attribute
 from laminax_lowering.writing.types import string_text, symbol_text
+
+if TYPE_CHECKING:  # few programs have symbolic sizes
+    from laminax_lowering.writing.dynamic_shapes import SizedMain
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
@@ -36,6 +40,7 @@ class LoweredModule:
     kept: indices of the arguments the module takes (after the consts); the others are unused.
     in_avals, out_avals: of all arguments and results, as the program has them.
     unusable_donations: donated arguments that no result can take the place of.
+    sized_main: for a program with symbolic dimensions, what `main` is for arguments of given sizes.
     """
     text: str
     name: str
@@ -46,6 +51,25 @@ class LoweredModule:
     in_avals: tuple[ShapedArray, ...]
     out_avals: tuple[ShapedArray, ...]
     unusable_donations: tuple[ShapedArray, ...] = ()
+    sized_main: SizedMain | None = None
+
+    def at(self, sizes: Mapping[str, int]) -> LoweredModule:
+        """The module of a program with symbolic dimensions, for arguments of given sizes: the compiler finds all other sizes.
+
+        Args:
+          sizes: a number for each variable.
+
+        Raises:
+          ValueError: if the module is for several platforms, or of a program without symbolic dimensions.
+        """
+        if self.sized_main is None or len(self.platforms) > 1:
+            raise ValueError(f"LoweredModule.at: {self.name} has no symbolic dimensions, or is for several platforms")
+        avals = value_at_sizes((self.convention.in_avals, self.convention.out_avals, self.in_avals, self.out_avals,
+                                self.sized_main.parameters, self.sized_main.results), sizes)
+        convention = replace(self.convention, in_avals=avals[0], out_avals=avals[1])
+        main = self.sized_main.text(sizes, avals[4], avals[5])
+        return replace(self, text=self.text.replace(self.sized_main.main, main, 1), convention=convention, in_avals=avals[2],
+                       out_avals=avals[3], sized_main=None)
 
 
 def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[str] = "cpu", donated: Sequence[bool] | None = None,
@@ -124,9 +148,11 @@ def _lower(closed: ClosedJaxpr, module: ModuleContext, name: str, donated: Seque
         # Lazy: few programs have symbolic sizes.
         from laminax_ir.symbolic.symbolic_solving import ShapeSpecification
         from laminax_lowering.writing.dynamic_shapes import write_dynamic
-        names = args.names or [f"args[{i}]" for i in range(len(args.avals))]
-        write_dynamic(module, closed, name, ShapeSpecification(closed.in_avals, names), live, arg_attributes, result_attributes)
+        names = [*(f"consts[{i}]" for i in range(len(const_avals))), *(args.names or [f"args[{i}]" for i in range(len(args.avals))])]
+        sized_main = write_dynamic(module, closed, name, ShapeSpecification([*const_avals, *closed.in_avals], names), live, arg_attributes,
+                                   result_attributes)
     else:
+        sized_main = None
         n_consts = len(const_avals)
         writer = FunctionWriter(module, module.platforms)
         writer.is_top_level, writer.scope = True, f"jit({name})"
@@ -141,7 +167,7 @@ def _lower(closed: ClosedJaxpr, module: ModuleContext, name: str, donated: Seque
     convention = _convention(closed, module, kept, donated,
                              any(layout is not None for layout in (*(args.layouts or ()), *(results.layouts or ()))))
     return LoweredModule(module.text(attributes), module.name, module.platforms, convention, tuple(closed.consts), tuple(kept),
-                         tuple(closed.in_avals), tuple(closed.out_avals), tuple(jaxpr.invars[i].aval for i in unusable))
+                         tuple(closed.in_avals), tuple(closed.out_avals), tuple(jaxpr.invars[i].aval for i in unusable), sized_main)
 
 
 def _convention(closed: ClosedJaxpr, module: ModuleContext, kept: Sequence[int], donated: Sequence[bool],

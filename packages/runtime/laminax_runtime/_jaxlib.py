@@ -207,19 +207,23 @@ def deserialize_portable(artifact: bytes) -> str:
     return str(module)
 
 
-def refined_text(text: str) -> str:
-    """A module with dynamic shapes whose `main` takes sizes that are numbers, with numbers in place of all other sizes.
+def refined_module(text: str) -> bytes:
+    """A module with dynamic shapes whose `main` takes sizes that are numbers, with numbers in place of all other sizes, as MLIR's bytecode.
 
     Raises:
         XlaRuntimeError: a size does not follow, or an assertion about sizes fails.
     """
-    refined = _jax.mlir.refine_polymorphic_shapes(text.encode(), enable_shape_assertions=True, validate_static_shapes=True,
-                                                  enable_shardy=True)
-    return str(mlir_module_from_text(refined)[0])
+    return _jax.mlir.refine_polymorphic_shapes(text.encode(), enable_shape_assertions=True, validate_static_shapes=True,
+                                               enable_shardy=True)
 
 
-def mlir_module_from_text(text: str) -> tuple[Any, Any]:
-    """The text as an MLIR module object, with its context, for what does not take text: compiling with callbacks."""
+def refined_text(text: str) -> str:
+    """The same as text."""
+    return str(mlir_module_from_text(refined_module(text))[0])
+
+
+def mlir_module_from_text(text: str | bytes) -> tuple[Any, Any]:
+    """The text, or bytecode, as an MLIR module object, with its context, for what does not take text: compiling with callbacks."""
     from jaxlib.mlir import ir
     from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _sdy, _stablehlo
 

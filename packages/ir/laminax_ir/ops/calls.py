@@ -19,6 +19,7 @@ from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.recording.staging import stage
 from laminax_ir.recording.staging_trace import StagingTrace
 from laminax_ir.refs.refs import Ref, ValueRef, values_in, write_back
+from laminax_ir.symbolic.sized_programs import at_sizes
 from laminax_ir.tracing.trace import state
 from laminax_ir.types.avals import ShapedArray, get_aval
 
@@ -177,9 +178,14 @@ def close_over_constants(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
         return closed, []
     program = closed.without_consts
     if program is None:
-        jaxpr = closed.jaxpr
-        program = closed.without_consts = ClosedJaxpr(
-            Jaxpr([], [*jaxpr.constvars, *jaxpr.invars], jaxpr.outvars, jaxpr.eqns, jaxpr.effects, jaxpr.debug_info))
+        if closed.template is not None:
+            template, sizes = closed.template
+            program = at_sizes(close_over_constants(template)[0], dict(sizes))
+        else:
+            jaxpr = closed.jaxpr
+            program = ClosedJaxpr(
+                Jaxpr([], [*jaxpr.constvars, *jaxpr.invars], jaxpr.outvars, jaxpr.eqns, jaxpr.effects, jaxpr.debug_info))
+        closed.without_consts = program
     return program, closed.consts
 
 

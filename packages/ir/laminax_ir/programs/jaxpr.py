@@ -168,10 +168,11 @@ class ClosedJaxpr:
     """A jaxpr with the values of its constvars. Hashed by identity: a cache key.
 
     `derived` has the answers of transformations about the program, by question. They are kept here since an answer may refer to the
-    program: a table elsewhere with weak references to programs would never let go of such a program.
+    program: a table elsewhere with weak references to programs would never let go of such a program. `template` is what it was made of, if
+    it is a program with symbolic dimensions at given sizes (`laminax_ir.symbolic.sized_programs`).
     """
 
-    __slots__ = ("jaxpr", "consts", "without_consts", "derived", "__weakref__")
+    __slots__ = ("jaxpr", "consts", "without_consts", "derived", "template", "__weakref__")
 
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> None:
         if len(consts) != len(jaxpr.constvars):
@@ -180,6 +181,7 @@ class ClosedJaxpr:
         self.consts: list[Any] = list(consts)
         self.without_consts: ClosedJaxpr | None = None  # the form in which it is called, once it has been
         self.derived: dict[tuple[Any, ...], Any] = {}
+        self.template: tuple[ClosedJaxpr, tuple[tuple[str, Any], ...]] | None = None
 
     in_avals: property = property(lambda self: self.jaxpr.in_avals)
     out_avals: property = property(lambda self: self.jaxpr.out_avals)

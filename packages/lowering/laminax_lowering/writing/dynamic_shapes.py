@@ -9,6 +9,7 @@ Source: the StableHLO specification, "Dynamism" and the sections of the operatio
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
@@ -209,15 +210,15 @@ class DynamicWriter(FunctionWriter):
 
 
 def write_dynamic(module: ModuleContext, closed: ClosedJaxpr, name: str, specification: ShapeSpecification, live: Sequence[JaxprEqn],
-                  arg_attributes: Sequence[str], result_attributes: Sequence[str]) -> None:
+                  arg_attributes: Sequence[str], result_attributes: Sequence[str]) -> SizedMain:
     """Writes a program with symbolic dimensions in its arguments' shapes: the function for it, and `main`.
 
-    Raises:
-      NotImplementedError: if it has constants that are arrays.
+    Args:
+      specification: the types of the program's constants, and then of its arguments.
+
+    Returns:
+      What `main` is for arguments of given sizes.
     """
-    if closed.jaxpr.constvars:
-        raise NotImplementedError(f"lower({name}): programs with symbolic dimensions take no arrays besides their arguments; "
-                                  "use inline_consts")
     module.dimension_variables = tuple(specification.variables)
     module.has_dynamic_shapes = True
     writer = DynamicWriter(module, module.platforms)
@@ -225,8 +226,62 @@ def write_dynamic(module: ModuleContext, closed: ClosedJaxpr, name: str, specifi
     function = module.unique_name(WRAPPED_MAIN)
     body = writer.write(closed.jaxpr, function, private=True, live=live)
     main = DynamicWriter(module, module.platforms).write_main(
-        function, specification, closed.in_avals, closed.out_avals, arg_attributes, result_attributes)
+        function, specification, specification.avals, closed.out_avals, arg_attributes, result_attributes)
     module.functions[:0] = [main, body]
+    return SizedMain(main, function, module.dimension_variables, specification.avals, tuple(closed.out_avals), tuple(arg_attributes),
+                     tuple(result_attributes))
+
+
+@dataclass(frozen=True)
+class SizedMain:
+    """What `main` is for arguments of given sizes: it calls the function for all sizes with numbers for the variables.
+
+    main: the text of the `main` that takes arguments of all sizes.
+    function: the name of the function that it calls.
+    variables: the function's first parameters, followed by `parameters`.
+    parameters, results: the types of its arguments, the constants first, and of its results.
+    arg_attributes, result_attributes: their attributes, as text.
+    """
+    main: str
+    function: str
+    variables: tuple[str, ...]
+    parameters: tuple[ShapedArray, ...]
+    results: tuple[ShapedArray, ...]
+    arg_attributes: tuple[str, ...]
+    result_attributes: tuple[str, ...]
+
+    def text(self, sizes: Mapping[str, int], parameters: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> str:
+        """The text of `main` for arguments and results of these types, which are those of the program at these sizes."""
+        header = [f"%arg{i}: {type_text(aval)}{_spaced(attribute)}"
+                  for i, (aval, attribute) in enumerate(zip(parameters, self.arg_attributes, strict=True))]
+        types = [type_text(aval) + _spaced(attribute) for aval, attribute in zip(results, self.result_attributes or [""] * len(results))]
+        lines = [f'%dim{i} = "stablehlo.constant"() {{value = dense<{int(sizes[name])}> : tensor<i64>}} : () -> tensor<i64>'
+                 for i, name in enumerate(self.variables)]
+        args = [self._converted(lines, f"%arg{i}", f"%in{i}", aval, general)
+                for i, (aval, general) in enumerate(zip(parameters, self.parameters, strict=True))]
+        operands = [*(f"%dim{i}" for i in range(len(self.variables))), *args]
+        operand_types = types_text((*[_SIZE] * len(self.variables), *self.parameters))
+        result_types = types_text(self.results)
+        left = f"%out:{len(results)} = " if len(results) > 1 else "%out = " if results else ""
+        lines.append(f"{left}func.call @{self.function}({', '.join(operands)}) : ({operand_types}) -> ({result_types})")
+        outs = ["%out"] if len(results) == 1 else [f"%out#{i}" for i in range(len(results))]
+        outs = [self._converted(lines, x, f"%res{i}", general, aval)
+                for i, (x, aval, general) in enumerate(zip(outs, results, self.results, strict=True))]
+        ending = f"func.return {', '.join(outs)} : {types_text(results)}" if outs else "func.return"
+        return "\n".join([f"func.func public @main({', '.join(header)}) -> ({', '.join(types)}) {{", *lines, ending, "}"])
+
+    @staticmethod
+    def _converted(lines: list[str], x: str, name: str, aval: ShapedArray, other: ShapedArray) -> str:
+        """The name of a value of one type under another type, which says more, or less, of its shape."""
+        before, after = type_text(aval), type_text(other)
+        if before == after:
+            return x
+        lines.append(f'{name} = "stablehlo.convert"({x}) : ({before}) -> {after}')
+        return name
+
+
+def _spaced(attribute: str) -> str:
+    return f" {attribute}" if attribute else ""
 
 
 def retyped(ctx: FunctionWriter, x: Value, aval: ShapedArray) -> Value:

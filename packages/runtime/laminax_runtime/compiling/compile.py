@@ -123,14 +123,14 @@ def _with_inspections(text: str, convention: CallingConvention, assignment: tupl
 def _compile_as_called(text: str, convention: CallingConvention, assignment: tuple[placement.Device, ...],
                        compile_options: _jaxlib.CompileOptions, name: str, is_part: bool) -> _jaxlib.LoadedExecutable:
     """The module as jaxlib's executable: from the compiler, or from the disk where its convention lets it be kept there."""
-    if convention.has_dynamic_shapes:
-        text = _jaxlib.refined_text(text)
     ffi.ensure_kernels(text, assignment[0].client)
-    _dump_if_asked(text, name)
+    is_dynamic = convention.has_dynamic_shapes
+    if options.dump_ir_to.value is not None:
+        _dump(_jaxlib.refined_text(text) if is_dynamic else text, name)
     try:
         if not convention.needs_this_process:
-            return _load_or_compile(text, assignment, compile_options, name, is_part)
-        loaded = _compile_and_load(text, assignment, compile_options, convention.host_callbacks)
+            return _load_or_compile(text, assignment, compile_options, name, is_part, is_dynamic)
+        loaded = _compile_and_load(text, assignment, compile_options, convention.host_callbacks, is_dynamic)
     except _jaxlib.XlaRuntimeError as error:
         error.add_note(f"This came from compiling {name} for {assignment[0]}, with jaxlib {_jaxlib.version}.")
         raise
@@ -163,11 +163,9 @@ def _typed_as(aval: ShapedArray, sharding: shardings.Sharding) -> ShapedArray:
     return aval_in(aval, space_of_kind(sharding.memory_kind))
 
 
-def _dump_if_asked(text: str, name: str) -> None:
-    """Writes a module to a file of its own, if an option asks for it; modules are numbered in the order of their compilation."""
+def _dump(text: str, name: str) -> None:
+    """Writes a module to a file of its own; modules are numbered in the order of their compilation."""
     folder = options.dump_ir_to.value
-    if folder is None:
-        return
     os.makedirs(folder, exist_ok=True)
     printable = re.sub(r"[^\w.-]", "_", name)[:100]
     with open(os.path.join(folder, f"{os.getpid()}-{next(_dumped):05d}-{printable}.mlir"), "w") as file:
@@ -234,29 +232,33 @@ _BUILD_OPTIONS = {"exec_time_optimization_effort", "memory_fitting_effort", "opt
 
 
 def _load_or_compile(text: str, assignment: tuple[placement.Device, ...], compile_options: _jaxlib.CompileOptions, name: str,
-                     is_part: bool) -> _jaxlib.LoadedExecutable:
-    """The program from the disk, or else from the compiler, and then to the disk if that took long."""
+                     is_part: bool, is_dynamic: bool) -> _jaxlib.LoadedExecutable:
+    """The program from the disk, or else from the compiler, and then to the disk if that took long.
+
+    A module with dynamic shapes is known by its text before the sizes are found, so that from the disk they need not be.
+    """
     # Lazy: with hashlib and zlib it takes 4 ms, and nobody needs it before the first compilation.
     from laminax_runtime.compiling import compilation_cache
 
     key = compilation_cache.make_key(text, assignment, compile_options)
     if key is None:
-        return _compile_and_load(text, assignment, compile_options, ())
+        return _compile_and_load(text, assignment, compile_options, (), is_dynamic)
     if (loaded := compilation_cache.load(key, assignment, compile_options, name)) is not None:
         return loaded
     start = time.perf_counter()
-    loaded = _compile_and_load(text, assignment, compile_options, ())
+    loaded = _compile_and_load(text, assignment, compile_options, (), is_dynamic)
     compilation_cache.store(key, loaded, time.perf_counter() - start, name, is_part)
     return loaded
 
 
 def _compile_and_load(text: str, assignment: Sequence[placement.Device], compile_options: _jaxlib.CompileOptions,
-                      host_callbacks: Sequence[Callable[..., Any]]) -> _jaxlib.LoadedExecutable:
+                      host_callbacks: Sequence[Callable[..., Any]], is_dynamic: bool) -> _jaxlib.LoadedExecutable:
     client = assignment[0].client
     device_list = _jaxlib.DeviceList(assignment)
+    program = _jaxlib.refined_module(text) if is_dynamic else text
     if not host_callbacks:
-        return client.compile_and_load(text, device_list, compile_options)
-    module, context = _jaxlib.mlir_module_from_text(text)
+        return client.compile_and_load(program, device_list, compile_options)
+    module, context = _jaxlib.mlir_module_from_text(program)
     with context:
         return client.compile_and_load(module, device_list, compile_options, list(host_callbacks))
 

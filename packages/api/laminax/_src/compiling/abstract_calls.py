@@ -14,7 +14,8 @@ from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval
 
 from laminax._src.base.argument_names import resolve as resolve_names
 from laminax._src.compiling.abstract_arguments import as_abstract
-from laminax._src.compiling.tracing import Call, argument_avals, trace_call
+from laminax._src.compiling.abstracted_axes import AbstractedAxes
+from laminax._src.compiling.tracing import Call, argument_avals, function_name, trace_call
 
 if TYPE_CHECKING:
     from laminax_ir.recording.staging_trace import StagingTrace
@@ -30,7 +31,7 @@ def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
       static_argnums: positions of arguments that are not traced.
       axis_env: pairs of a named axis and its size, for collectives.
       return_shape: whether to return also the shapes and dtypes of the result.
-      abstracted_axes: dynamic shapes; not supported.
+      abstracted_axes: names for the sizes of axes, as for `jit`: types show the names, `f32[n,4]`.
 
     Returns:
       A function of the same arguments (arrays, or anything with shape and dtype) that returns a `ClosedJaxpr`, or with
@@ -41,8 +42,7 @@ def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
       { lambda ; a:f32[]. let b:f32[] = cos a; c:f32[] = sin b in (c,) }
     """
     check_callable("make_jaxpr", fun)
-    if abstracted_axes is not None:
-        raise NotImplementedError("make_jaxpr: abstracted_axes (dynamic shapes) is not supported")
+    named_axes = None if abstracted_axes is None else AbstractedAxes("make_jaxpr", abstracted_axes)
     argnums, _ = resolve_names(fun, static_argnums, None, "static")
     axes = tuple(axis_env or ())
     check_hashable("make_jaxpr", "a name in axis_env", *(name for name, _ in axes))
@@ -52,8 +52,11 @@ def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
     def make(*args: Any, **kwargs: Any) -> Any:
         call = Call(args, kwargs, argnums, ())
         call.leaves = [as_abstract(x) for x in call.leaves]
+        avals = argument_avals("make_jaxpr", fun, call)
+        if named_axes is not None and (named := named_axes.of_call(f"make_jaxpr({function_name(fun)})", fun, call, avals)) is not None:
+            avals = named.avals
         with extend_axis_env(*axes) if axes else nullcontext():
-            traced = trace_call(fun, call, argument_avals("make_jaxpr", fun, call), "make_jaxpr")
+            traced = trace_call(fun, call, avals, "make_jaxpr")
         if not return_shape:
             return traced.closed
         return traced.closed, tree_unflatten(traced.out_tree, [as_struct(aval) for aval in traced.closed.out_avals])

@@ -240,19 +240,23 @@ def _out_of_memory(count: int, what: str) -> Exception:
 
 def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str,
                     is_pinned: bool = False, is_part: bool = False, compiler_options: Mapping[str, Any] | None = None) -> Program:
-    """Compiles a lowered program, or a part of one, for where it runs; arguments as for `regions.compile_program`."""
+    """Compiles a lowered program, or a part of one, for where it runs; arguments as for `regions.compile_program`.
+
+    `closed` has its constants and effects, and may be the program for all sizes where `lowered` is for some.
+    """
     const_args = constants_of(closed, name)
     layout: dict[str, Any] = {"devices": [where], "is_pinned": is_pinned, "is_part": is_part}
     if isinstance(where, Partitioning):
         layout = {"devices": where.devices, "is_pinned": where.is_pinned, "out_shardings": where.out_shardings,
                   "in_shardings": [*[None] * len(const_args), *(where.in_shardings[i] for i in lowered.kept)],
                   "known_shardings": [(s, None) for s in where.meshes]}
-    with phase("Compiling", f"jit({name})", closed.in_avals):
+    with phase("Compiling", f"jit({name})", lowered.in_avals):
         executable = runtime.compile_module(lowered.text, lowered.convention, name=lowered.name, compiler_options=compiler_options,
                                             **layout)
     with runtime.unguarded_transfers():
         const_args = [runtime.place_constant(c, sharding) for c, sharding in zip(const_args, executable.in_shardings)]
-    return program_of(closed, executable, const_args)
+    is_wrapping = any(map(_is_wrapped, (*lowered.in_avals, *lowered.out_avals)))
+    return Program(executable, const_args, lowered.out_avals, is_wrapping, closed.effects)
 
 
 def program_of(closed: ClosedJaxpr, executable: runtime.Executable | runtime.ExecutableSequence, const_args: list[Any]) -> Program:

@@ -27,6 +27,7 @@ from laminax_ir.types.avals import ShapedArray
 from laminax._src.base.argument_names import resolve
 from laminax._src.base.leaf_names import argument_names, result_names
 from laminax._src.compiling.abstract_arguments import AvalHolder, as_abstract
+from laminax._src.compiling.abstracted_axes import AbstractedAxes
 from laminax._src.compiling.checked_results import check_results, is_checking
 from laminax._src.compiling.eager import forget_programs
 from laminax._src.compiling.executables import (
@@ -35,6 +36,7 @@ from laminax._src.compiling.executables import (
     deleted_argument_error,
     execution_device,
     lower_program,
+    lowering_platform,
     note_repeated_arguments,
     overflow_error,
     report_unusable_donations,
@@ -43,6 +45,7 @@ from laminax._src.compiling.key_uses import mark_results, use_keys
 from laminax._src.compiling.recent_programs import Owner, recent_programs
 from laminax._src.compiling.ref_calls import run_with_refs
 from laminax._src.compiling.regions import compile_by_regions
+from laminax._src.compiling.sized_functions import SizedFunction, at_call
 from laminax._src.compiling.stages import Lowered, Traced
 from laminax._src.compiling.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
 from laminax._src.placement.layouts import chosen_layouts, layout_of, sharding_of
@@ -68,6 +71,7 @@ class JitOptions:
     in_shardings: ShardingTree | None = None
     out_shardings: ShardingTree | None = None
     runs_on_entered_mesh: bool = False
+    abstracted_axes: AbstractedAxes | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ class _Given:
     backend: str | None
     inline: bool | Inline
     compiler_options: Mapping[str, Any]
+    abstracted_axes: Any = None
 
 
 def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UNSPECIFIED,
@@ -114,7 +119,10 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
       backend: the platform to run on: "cpu", "gpu" or "tpu".
       inline: where the function becomes part of a program that calls it, an `Inline`. True is `Inline.JAX_LATE`: the call is an equation
         of the caller's program, and not a function of the compiled one. False is `Inline.AUTO`.
-      abstracted_axes: dynamic shapes; not supported.
+      abstracted_axes: names for the sizes of axes of the positional arguments. The function is traced, differentiated and lowered once for
+        all sizes of 1 or more that named axes have, and compiled for each; axes of the same name have the same size. A dict {axis: name}
+        or a tuple of names, with None for axes of fixed size, that speaks for all arrays; or a tuple with one entry for each positional
+        argument: None, a dict, a tuple, or a pytree of them that is a prefix of the argument. Names are strings, or hashable.
       compiler_options: options of XLA by name; for calls outside of other jitted functions.
 
     Returns:
@@ -128,11 +136,10 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
       >>> @jit
       ... def selu(x, alpha=1.67, lmbda=1.05):
       ...     return lmbda * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
+      >>> mean = jit(lambda x: x.sum() / x.shape[0], abstracted_axes={0: "n"})
     """
-    if abstracted_axes is not None:
-        raise NotImplementedError("jit: abstracted_axes (dynamic shapes) is not supported")
     given = _Given(in_shardings, out_shardings, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device,
-                   backend, inline, compiler_options or {})
+                   backend, inline, compiler_options or {}, abstracted_axes)
     return partial(_jitted, "jit", given) if fun is None else _jitted("jit", given, fun)
 
 
@@ -195,7 +202,8 @@ def _options(fun: Callable, given: _Given, *, runs_on_entered_mesh: bool) -> Jit
     in_shardings, out_shardings = _shardings(given)
     check_hashable("jit", "the value of an option in compiler_options", *given.compiler_options.values())
     return JitOptions(*static, *donated, given.keep_unused, _chosen_device(given.device, given.backend), _inline(given.inline),
-                      tuple(sorted(given.compiler_options.items())), in_shardings, out_shardings, runs_on_entered_mesh)
+                      tuple(sorted(given.compiler_options.items())), in_shardings, out_shardings, runs_on_entered_mesh,
+                      None if given.abstracted_axes is None else AbstractedAxes("jit", given.abstracted_axes))
 
 
 def _inline(given: Any) -> Inline:
@@ -259,13 +267,18 @@ class JitFunction:
         if to_aval is not None:
             call.leaves = [to_aval(x) for x in call.leaves]
         avals = argument_avals("jit", self.fun, call)
+        if options.abstracted_axes is not None:
+            named = options.abstracted_axes.of_call(self.title, self.fun, call, avals)
+            if named is not None:
+                template = trace_cache.lookup(self.fun, call, named.avals, "jit", self.entries)
+                return call, avals, at_call(template, named.sizes)
         return call, avals, trace_cache.lookup(self.fun, call, avals, "jit", self.entries)
 
     def miss(self, *args: Any, **kwargs: Any) -> tuple[Any, FastpathData | None, bool]:
         """Answers a call that C++ has no entry for: (result, fast-path data or None, False)."""
         try:
             call, avals, traced = self.traced(args, kwargs)
-            if traced.closed.effects and traced.has_refs:
+            if traced.has_refs:
                 return run_with_refs(self, call, traced), None, False
             if state.trace is not eval_trace:
                 return self.bind(call, traced), None, False
@@ -324,7 +337,7 @@ class JitFunction:
         in_shardings, out_shardings = [side and [*map(sharding_of, side)] for side in given]
         if all(sharding is None for side in (in_shardings, out_shardings) for sharding in side or ()):  # none is given
             device = execution_device(call.leaves, self.options.device, mesh)
-            is_bound = layouts or names_shardings(traced.closed) or are_types and any(
+            is_bound = layouts or names_shardings(traced.general) or are_types and any(
                 type(x) is AvalHolder and x.committed_sharding is not None for x in call.leaves)
             if device is not None and not is_bound:
                 return device
@@ -359,7 +372,7 @@ class JitFunction:
     def _result_formats(self, traced: TracedFunction) -> list[Any] | None:
         given = for_results(self.options.out_shardings, self.title, traced.out_tree, self.mesh(), self.options.runs_on_entered_mesh)
         # the further results are the new values of references
-        return given if given is None else [*given, *[None] * (len(traced.closed.out_avals) - len(given))]
+        return given if given is None else [*given, *[None] * (len(traced.general.out_avals) - len(given))]
 
     def donated(self, call: Call) -> tuple[bool, ...]:
         """Which leaves of a call are donated."""
@@ -392,9 +405,10 @@ class JitFunction:
                 from laminax._src.compiling.cache_misses import explain_recompilation
                 explain_recompilation(f"jit({self.name})", _PROGRAM_KEY, key, entries, call.namer(self.fun))
             how: dict[str, Any] = {"name": self.name, "is_pinned": options.device is not None, "compiler_options": dict(compiler_options)}
-            found = None if options.keep_unused else compile_by_regions(traced.closed, where, donated=donated, **how)
+            is_sized = isinstance(traced, SizedFunction)
+            found = None if options.keep_unused or is_sized else compile_by_regions(traced.closed, where, donated=donated, **how)
             if found is None:
-                found = compile_lowered(lowered or self.lowered(traced, call, where), traced.closed, where, **how)
+                found = compile_lowered(lowered or self.lowered(traced, call, where), traced.general, where, **how)
             entries[key] = found
         return found
 
@@ -402,11 +416,17 @@ class JitFunction:
                 platform: str | None = None) -> LoweredModule:
         """A traced call as StableHLO, for the devices where it runs or for another platform."""
         names, of_results = argument_names(self.fun, call.in_tree, [i for i, _ in call.static_args]), result_names(traced.out_tree)
-        if (more := len(call.leaves) - len(names)) > 0 or len(of_results) < len(traced.closed.out_avals):
+        if (more := len(call.leaves) - len(names)) > 0 or len(of_results) < len(traced.general.out_avals):
             names = [*names, *[f"ref[{i}]" for i in range(more)]]
-            of_results = [*of_results, *[f"ref[{i}]" for i in range(len(traced.closed.out_avals) - len(of_results))]]
-        lowered = lower_program(traced.closed, where, platform=platform, name=self.name, donated=self.donated(call),
-                                keep_unused=self.options.keep_unused, arg_names=names, result_names=of_results)
+            of_results = [*of_results, *[f"ref[{i}]" for i in range(len(traced.general.out_avals) - len(of_results))]]
+        donated = self.donated(call)
+        write = partial(lower_program, where=where, platform=platform, name=self.name, donated=donated,
+                        keep_unused=self.options.keep_unused, arg_names=names, result_names=of_results)
+        lowered = None
+        if isinstance(traced, SizedFunction) and isinstance(where, runtime.Device) and platform is None:
+            lowered = traced.module((lowering_platform(where), donated, self.options.keep_unused), write)
+        if lowered is None:
+            lowered = write(traced.closed)
         report_unusable_donations(lowered.unusable_donations, lowered.name)
         return lowered
 

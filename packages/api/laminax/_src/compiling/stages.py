@@ -120,7 +120,7 @@ def _sharding_of_type(aval: ShapedArray) -> runtime.NamedSharding | None:
 
 
 class Traced(_Stage):
-    """A function traced for given argument types; `jaxpr` is the program."""
+    """A function traced for given argument types; `jaxpr` is the program, with names for the sizes that `abstracted_axes` names."""
 
     def __init__(self, jit_function: Any, call: Any, avals: Sequence[ShapedArray], traced: Any) -> None:
         out_avals = traced.closed.out_avals
@@ -135,7 +135,7 @@ class Traced(_Stage):
 
     @property
     def jaxpr(self) -> ClosedJaxpr:
-        return self._traced.closed
+        return self._traced.general
 
     @property
     def fun_name(self) -> str:
@@ -144,7 +144,7 @@ class Traced(_Stage):
     @property
     def out_avals(self) -> Any:
         """The types of the results: a pytree like the result."""
-        return tree_unflatten(self.out_tree, self.jaxpr.out_avals)
+        return tree_unflatten(self.out_tree, self._traced.closed.out_avals)
 
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
         """Lowers the program to StableHLO.

@@ -37,15 +37,21 @@ class TracedFunction:
     name: str
     key: TraceKey | None = None  # under which it is kept
     programs: dict[tuple, Any] = field(default_factory=dict, repr=False)  # compiled programs, by devices and options
+    sized: dict[tuple, Any] = field(default_factory=dict, repr=False)  # the function at given sizes, if it was traced for all sizes
+
+    @property
+    def general(self) -> ClosedJaxpr:
+        """The program, or the one for all sizes that it was made of: the one to ask what does not depend on sizes."""
+        return self.closed
 
     def is_valid(self) -> bool:
         """Whether the values that the function closed over can still be used."""
-        return not any(isinstance(c, (Tracer, Ref)) and c._trace.ended for c in self.closed.consts)
+        return not any(isinstance(c, (Tracer, Ref)) and c._trace.ended for c in self.general.consts)
 
     @property
     def has_refs(self) -> bool:
         """Whether the program has references to arrays."""
-        return bool(self.closed.effects) and has_refs(self.closed.effects)
+        return bool(self.general.effects) and has_refs(self.general.effects)
 
 
 def function_name(fun: Callable) -> str:
