@@ -104,14 +104,15 @@ OFFERS: dict[str, str] = {
     "recording.staging_trace": "StagedTracer StagingTrace literal_types record_explicitly",
     "reference.evaluate": "evaluate_primitive reference_rule",
     "refs.refs": "Ref RefView ValueRef argument_namer check_aliases check_returned give is_traced read take write",
+    "symbolic.sized_programs": "at_sizes value_at_sizes",
     "symbolic.symbolic_bounds": "bounds",
     "symbolic.symbolic_dims": """
         DimSize InconclusiveDimensionOperation SymbolicDim exceeds is_constant_shape is_dimension is_symbolic_dim
-        max_dim min_dim size_of""",
+        known_size max_dim min_dim size_of variable""",
     "symbolic.symbolic_parsing": "parse_dimension parse_shape",
     "symbolic.symbolic_scope": "SymbolicScope",
     "symbolic.symbolic_solving": "ShapeSpecification",
-    "symbolic.symbolic_values": "dim_as_value_p",
+    "symbolic.symbolic_values": "dim_as_value dim_as_value_p",
     "tracing.explicit_axes": "abstract_mesh context_mesh is_resolving out_sharding sums_left_open",
     "tracing.gc_pause": "paused_collection",
     "tracing.leaks": "check_for_leaks check_no_tracers",

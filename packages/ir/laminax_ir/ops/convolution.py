@@ -28,6 +28,7 @@ from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape import broadcasted_iota, reshape, rev, transpose
 from laminax_ir.ops.shape_arguments import checked_out_sharding
 from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
+from laminax_ir.symbolic.symbolic_dims import size_of
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int, called_with
 from laminax_ir.types.avals import ShapedArray, get_aval
@@ -130,7 +131,7 @@ def canonical_pads(name: str, padding: Any, rank: int) -> tuple[tuple[int, int],
       ShapeError: if there is not one pair per axis.
     """
     try:
-        pads = tuple((index(low), index(high)) for low, high in padding)
+        pads = tuple((size_of(low), size_of(high)) for low, high in padding)
     except (TypeError, ValueError):
         raise ValueError(f"{name}: padding argument must be 'VALID', 'SAME', 'SAME_LOWER' or a sequence of (low, high) pairs of "
                          f"integers, got {padding!r}") from None

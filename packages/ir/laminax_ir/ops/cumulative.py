@@ -6,10 +6,12 @@ import functools
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.ops.dtype_kinds import check_dtype
-from laminax_ir.ops.shape import concatenate, expand_dims, reshape, rev
-from laminax_ir.ops.slicing import slice_in_dim
+from laminax_ir.ops.loops import scan
+from laminax_ir.ops.shape import concatenate, expand_dims, reshape, rev, squeeze, transpose
+from laminax_ir.ops.slicing import index_in_dim, slice_in_dim
 from laminax_ir.programs.primitive import Primitive, shape_rule
 from laminax_ir.pytrees import pytree
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int, with_name
@@ -133,6 +135,8 @@ def scan_associatively(combine: Callable[[list, list], list], arrays: Sequence, 
         flipped = scan_associatively(combine, [rev(x, (axis,)) for x in arrays], axis)
         return [rev(x, (axis,)) for x in flipped]
     size = arrays[0].shape[axis]
+    if type(size) is SymbolicDim:
+        return _scan_in_order(combine, arrays, axis)
     if size < 2:
         return list(arrays)
     part = functools.partial(_part, axis=axis)
@@ -143,6 +147,25 @@ def scan_associatively(combine: Callable[[list, list], list], arrays: Sequence, 
     rest = combine(before, [part(x, 2, size, 2) for x in arrays]) if size > 2 else [part(x, 0, 0) for x in arrays]
     even = [concatenate([part(x, 0, 1), y], axis) for x, y in zip(arrays, rest)]
     return [_interleaved(x, y, axis) for x, y in zip(even, odd)]
+
+
+def _scan_in_order(combine: Callable[[list, list], list], arrays: Sequence, axis: int) -> list:
+    """The scan as a loop over single elements, for a symbolic number of them: the tree of combinations depends on it."""
+    def step(total: list, element: list) -> tuple[list, list]:
+        kept = combine(total, element)
+        return kept, kept
+
+    elements = [expand_dims(transpose(x, _first(axis, get_aval(x).ndim)), (axis + 1,)) for x in arrays]  # of size 1, as `combine` takes
+    first = [index_in_dim(x, 0, 0, keepdims=False) for x in elements]
+    _, rest = scan(step, first, [slice_in_dim(x, 1, None, 1, 0) for x in elements])
+    whole = [concatenate([expand_dims(x, (0,)), y], 0) for x, y in zip(first, rest)]
+    squeezed = [squeeze(x, (axis + 1,)) for x in whole]
+    return [transpose(x, sorted(range(x.ndim), key=_first(axis, x.ndim).__getitem__)) for x in squeezed]
+
+
+def _first(axis: int, rank: int) -> tuple[int, ...]:
+    """The order of axes with one of them first."""
+    return axis, *(i for i in range(rank) if i != axis)
 
 
 def _part(x: ArrayLike, start: int, limit: int, stride: int = 1, *, axis: int) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.symbolic.symbolic_dims import max_dim, min_dim
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.errors import DTypeError, ShapeError
@@ -107,7 +108,7 @@ def _triangular_solve_shape(a: ShapedArray, b: ShapedArray, *, left_side: bool, 
 @shape_rule(lu_p)
 def _lu_shape(x: ShapedArray) -> list[ShapedArray]:
     batch, m, n = check_matrix("lu", x)
-    return [x, x.update(shape=(*batch, min(m, n)), dtype=INT32), x.update(shape=(*batch, m), dtype=INT32)]
+    return [x, x.update(shape=(*batch, min_dim(m, n)), dtype=INT32), x.update(shape=(*batch, m), dtype=INT32)]
 
 
 @shape_rule(lu_pivots_to_permutation_p)
@@ -123,7 +124,7 @@ def _lu_pivots_to_permutation_shape(pivots: ShapedArray, *, permutation_size: in
 @shape_rule(geqrf_p)
 def _geqrf_shape(x: ShapedArray) -> list[ShapedArray]:
     batch, m, n = check_matrix("geqrf", x)
-    return [x, x.update(shape=(*batch, min(m, n)))]
+    return [x, x.update(shape=(*batch, min_dim(m, n)))]
 
 
 @shape_rule(householder_product_p)
@@ -141,7 +142,7 @@ def _householder_product_shape(a: ShapedArray, taus: ShapedArray) -> ShapedArray
 @shape_rule(qr_p)
 def _qr_shape(x: ShapedArray, *, pivoting: bool, full_matrices: bool, use_magma: Any) -> list[ShapedArray]:
     batch, m, n = check_matrix("qr", x)
-    k = m if full_matrices else min(m, n)
+    k = m if full_matrices else min_dim(m, n)
     factors = [x.update(shape=(*batch, m, k)), x.update(shape=(*batch, k, n))]
     return [*factors, x.update(shape=(*batch, n), dtype=INT32, weak_type=False)] if pivoting else factors
 
@@ -155,7 +156,7 @@ def _eigh_shape(x: ShapedArray, *, lower: bool, sort_eigenvalues: bool, subset_b
 @shape_rule(svd_p)
 def _svd_shape(x: ShapedArray, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, algorithm: Any) -> list[ShapedArray]:
     batch, m, n = check_matrix("svd", x)
-    rank = min(m, n)
+    rank = min_dim(m, n)
     values = x.update(shape=(*batch, rank), dtype=real_dtype(x.dtype))
     if not compute_uv:
         return [values]
@@ -181,7 +182,7 @@ def _schur_shape(x: ShapedArray, *, compute_schur_vectors: bool, sort_eig_vals: 
 @shape_rule(hessenberg_p)
 def _hessenberg_shape(x: ShapedArray) -> list[ShapedArray]:
     batch, n = check_square("hessenberg", x)
-    return [x, x.update(shape=(*batch, max(n - 1, 0)))]
+    return [x, x.update(shape=(*batch, max_dim(n - 1, 0)))]
 
 
 @shape_rule(tridiagonal_solve_p)

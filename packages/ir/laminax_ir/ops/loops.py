@@ -26,6 +26,8 @@ from laminax_ir.pytrees.pytree import (
     treedef_is_leaf,
     treedef_tuple,
 )
+from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim, is_dimension, max_dim, size_of
+from laminax_ir.symbolic.symbolic_values import dim_as_value
 from laminax_ir.tracing.manual_axes import checked_axes
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
@@ -147,6 +149,8 @@ def fori_loop(lower: ArrayLike, upper: ArrayLike, body_fun: Callable, init_val: 
     """
     if not callable(body_fun):
         raise TypeError("lax.fori_loop: body_fun argument should be callable.")
+    if SymbolicDim in (type(lower), type(upper)) and is_dimension(lower) and is_dimension(upper):
+        return _counted_loop(lower, max_dim(upper - lower, 0), body_fun, init_val, unroll)
     lower_aval, upper_aval = (_scalar_bound(name, x) for name, x in (("lower", lower), ("upper", upper)))
     dtype, weak = lower_aval.dtype, lower_aval.weak_type and upper_aval.weak_type
     if lower_aval.dtype != upper_aval.dtype:  # a Python integer takes the dtype of the other bound
@@ -166,12 +170,17 @@ def fori_loop(lower: ArrayLike, upper: ArrayLike, body_fun: Callable, init_val: 
         for i in range(int(first), int(first) + length):
             val = body_fun(i, val)
         return val
+    return _counted_loop(int(first), length, body_fun, init_val, unroll)
 
+
+def _counted_loop(first: DimSize, length: DimSize, body_fun: Callable, init_val: Any, unroll: int | bool | None) -> Any:
+    """A `fori_loop` whose number of steps is the size of an axis: a scan."""
     def body(carry: Any, _: Any) -> Any:
         i, val = carry
         return (op.add(i, scalar_like(1, get_aval(i).dtype)), body_fun(i, val)), None
 
-    (_, result), _ = _scan("fori_loop", body, (int(first), init_val), None, length, False,
+    start = dim_as_value(first) if type(first) is SymbolicDim else first
+    (_, result), _ = _scan("fori_loop", body, (start, init_val), None, length, False,
                            1 if unroll is None else unroll, "loop_carry", body_fun)
     return result
 
@@ -297,7 +306,7 @@ def _scan_length(name: str, xs_avals: Sequence[ShapedArray], length: int | None)
                 f"The `length` argument to `{name}` expects a concrete `int` value, got {length}. For scan-like iteration "
                 "with a dynamic length, use `while_loop` or `fori_loop`.")
         try:
-            length = operator.index(concrete)
+            length = size_of(concrete)
         except TypeError:
             raise TypeError(f"{name}: `length` must be an integer, got {length!r}") from None
         if length < 0:
@@ -314,6 +323,9 @@ def _scan_length(name: str, xs_avals: Sequence[ShapedArray], length: int | None)
 
 def _unroll_factor(unroll: int | bool, length: int) -> int:
     """Steps per iteration; at least 1, and all of them for True and 0."""
+    if type(length) is SymbolicDim and (unroll is True or type(unroll) is int and unroll == 0):
+        raise NotImplementedError(f"scan: unroll={unroll} unrolls all steps, and their number is the symbolic dimension '{length}'. Give "
+                                  "the number of steps to run in one iteration, such as unroll=8.")
     if isinstance(unroll, (bool, np.bool_)):
         return max(length, 1) if unroll else 1
     try:

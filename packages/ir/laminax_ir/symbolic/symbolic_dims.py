@@ -115,6 +115,8 @@ class SymbolicDim:
     # Arithmetic
 
     def __add__(self, other: Any) -> DimSize:
+        if isinstance(other, float):  # a value of the program, no size
+            return dim_as_value(self) + other
         if (other := _operand(self, other, "+")) is None:
             return NotImplemented
         return _collected([*self.terms, *terms_of(other)], self.scope)
@@ -123,20 +125,33 @@ class SymbolicDim:
         return _collected([(product, -count) for product, count in self.terms], self.scope)
 
     def __sub__(self, other: Any) -> DimSize:
+        if isinstance(other, float):
+            return dim_as_value(self) - other
         if (other := _operand(self, other, "-")) is None:
             return NotImplemented
         return _collected([*self.terms, *((product, -count) for product, count in terms_of(other))], self.scope)
 
     def __rsub__(self, other: Any) -> DimSize:
+        if isinstance(other, float):
+            return other - dim_as_value(self)
         return NotImplemented if _operand(self, other, "-") is None else -self + other
 
     def __mul__(self, other: Any) -> DimSize:
+        if isinstance(other, float):
+            return dim_as_value(self) * other
         if (other := _operand(self, other, "*")) is None:
             return NotImplemented
         return _collected([(_joined(p, q), m * n) for p, m in self.terms for q, n in terms_of(other)], self.scope)
 
     __radd__ = __add__
     __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        """The quotient as a value of the program: no size."""
+        return dim_as_value(self) / other
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other / dim_as_value(self)
 
     def __pow__(self, power: int) -> Any:
         if not isinstance(power, (int, np.integer)):
@@ -253,6 +268,18 @@ def size_of(value: Any) -> Any:
     return value if type(value) is SymbolicDim else operator.index(value)
 
 
+def known_size(name: str, size: Any) -> int:
+    """The size of an axis, for an operation that computes with it before the program runs.
+
+    Raises:
+      InconclusiveDimensionOperation: if it is symbolic; the message names the operation.
+    """
+    if type(size) is SymbolicDim:
+        raise inconclusive(f"{name} computes numbers from the size '{size}' while the program is traced, and it is not known then.",
+                           size.scope)
+    return operator.index(size)
+
+
 def exceeds(size: DimSize, limit: int) -> bool:
     """Whether a size is larger than the largest that an operation can count to; symbolic sizes are assumed to be small enough."""
     return type(size) is not SymbolicDim and size > limit
@@ -267,8 +294,8 @@ def inconclusive(what: str, scope: SymbolicScope) -> InconclusiveDimensionOperat
     """The error for a question that has no answer, with what to do about it."""
     return InconclusiveDimensionOperation(
         f"{what}{scope.describe_constraints()}\nA program with symbolic dimensions is traced once for all their sizes. State what is known "
-        "of them, symbolic_shape(..., constraints=['a >= b']), compute with max_dim and min_dim instead of comparing, or export for sizes "
-        "that are numbers.")
+        "of them, symbolic_shape(..., constraints=['a >= b']), compute with max_dim and min_dim instead of comparing, or trace for sizes "
+        "that are numbers: export for these, or leave the axis out of abstracted_axes.")
 
 
 def _operand(self: SymbolicDim, other: SymbolicDim | int, what: str) -> DimSize | None:

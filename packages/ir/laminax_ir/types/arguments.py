@@ -24,12 +24,12 @@ def check_size(name: str, what: str, size: int) -> int:
     Args:
       name: the operation, for the message.
       what: its argument, for the message.
-      size: an int.
+      size: an int, or a symbolic dimension.
 
     Raises:
       ValueError: if it is out of range.
     """
-    if not 0 <= size <= GREATEST_SIZE:
+    if isinstance(size, int) and not 0 <= size <= GREATEST_SIZE:  # symbolic sizes are taken to be small enough
         raise ValueError(f"{name}: {what} must be from 0 to 2**63 - 1, as it is the size of an axis; got {size}")
     return size
 

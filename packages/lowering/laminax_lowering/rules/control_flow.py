@@ -127,35 +127,38 @@ def _lower_scan(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, lengt
         return ctx.constant(length - 1 - i if reverse else i, np.int32)
 
     is_symbolic = type(length) is SymbolicDim
-    if is_symbolic and unroll != 1:
-        raise NotImplementedError(f"scan: {unroll} steps at once of a symbolic number of them, {length}, are not supported. Use unroll=1.")
     if not is_symbolic and unroll >= length > 0:
         return _unrolled(ctx, step, position, carry, length, reverse, y_avals)
 
     def number(n: DimSize) -> Value:
-        return ctx.convert(ctx.size_value(n), np.int32) if type(n) is SymbolicDim else ctx.constant(n, np.int32)
+        return ctx.size_number(n, np.int32)
 
-    def several_steps(first: Value, state: Sequence[Value]) -> list[Value]:
-        """`unroll` steps from the counter `first` on."""
+    def several_steps(first: Value, state: Sequence[Value], count: int) -> list[Value]:
+        """`count` steps from the counter `first` on."""
         carry, ys = list(state[:num_carry]), list(state[num_carry:])
-        for k in range(unroll):
+        for k in range(count):
             i = first if k == 0 else ctx.emit("stablehlo.add", [first, ctx.constant(k, np.int32)], results=[_INT32])
             index = ctx.emit("stablehlo.subtract", [number(length - 1), i], results=[_INT32]) if reverse else i
             carry, outs = step(index, carry)
             ys = [_write_at(ctx, stack, y, index) for stack, y in zip(ys, outs)]
         return [*carry, *ys]
 
-    def condition(i: Value, *_state: Value) -> Any:
-        return compare(ctx, i, number(length - length % unroll), "LT")
+    def loop(state: Sequence[Value], limit: DimSize, count: int) -> list[Value]:
+        """Steps from the counter `state[0]` up to the limit, `count` at a time."""
+        def condition(i: Value, *_state: Value) -> Any:
+            return compare(ctx, i, number(limit), "LT")
 
-    def body(i: Value, *state: Value) -> list[Any]:
-        advanced = several_steps(i, state)
-        return [ctx.emit("stablehlo.add", [i, ctx.constant(unroll, np.int32)], results=[_INT32]), *advanced]
+        def body(i: Value, *state: Value) -> list[Any]:
+            advanced = several_steps(i, state, count)
+            return [ctx.emit("stablehlo.add", [i, ctx.constant(count, np.int32)], results=[_INT32]), *advanced]
+
+        return _emit_while(ctx, state, condition, body, has_ordered(jaxpr.effects))
 
     stacks = [_empty_stack(ctx, aval) for aval in y_avals]
     state = [*carry, *stacks]
     if is_symbolic or length >= unroll:
-        _, *state = _emit_while(ctx, [ctx.constant(0, np.int32), *state], condition, body, has_ordered(jaxpr.effects))
+        state = loop([ctx.constant(0, np.int32), *state], length - length % unroll, unroll)
+        _, *state = state if not is_symbolic or length % unroll == 0 else loop(state, length, 1)
     carry, ys = state[:num_carry], state[num_carry:]
     for i in range(length - length % unroll, length) if not is_symbolic else ():
         carry, outs = step(position(i), carry)

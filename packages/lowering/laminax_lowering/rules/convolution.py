@@ -17,7 +17,7 @@ from laminax_lowering.rules.contraction import converted_product, precision_text
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
-from laminax_lowering.writing.types import i64_array, i64_tensor
+from laminax_lowering.writing.types import i64_array, i64_pairs
 
 if TYPE_CHECKING:
     from laminax_ir.ops.contraction import Precision
@@ -31,7 +31,7 @@ def _conv_general_dilated(ctx: FunctionWriter, lhs: Value, rhs: Value, *, window
     (out,) = ctx.avals_out
     attributes = {
         "window_strides": i64_array(window_strides), "lhs_dilation": i64_array(lhs_dilation), "rhs_dilation": i64_array(rhs_dilation),
-        "padding": i64_tensor(np.reshape(np.array(padding, np.int64), (-1, 2))),
+        "padding": i64_pairs(padding),
         "dimension_numbers": _dimension_numbers(dimension_numbers),
         "feature_group_count": f"{feature_group_count} : i64", "batch_group_count": f"{batch_group_count} : i64",
     }

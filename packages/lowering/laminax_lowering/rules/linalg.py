@@ -15,6 +15,7 @@ from laminax_ir.ops.elementwise import add, mul
 from laminax_ir.ops.linalg import geqrf_p, householder_product_p, swap_last, triangle
 from laminax_ir.ops.shape import broadcasted_iota, pad
 from laminax_ir.ops.slicing import slice as slice_
+from laminax_ir.symbolic.symbolic_dims import max_dim, min_dim
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules import linalg_cpu, linalg_gpu, linalg_tpu  # noqa: F401  (they register their rules)
 from laminax_lowering.rules.linalg_kernels import permutation_of, run_program
@@ -57,13 +58,13 @@ def _lower_qr(ctx: FunctionWriter, x: Value, *, pivoting: bool, full_matrices: b
     """By `geqrf` and `householder_product`, which stand for a platform's own kernels, or by the kernel that exchanges columns."""
     def factors(packed: ArrayLike, taus: ArrayLike) -> list[Any]:
         *batch, m, n = x.shape
-        k = m if full_matrices else min(m, n)
+        k = m if full_matrices else min_dim(m, n)
         no = ((0, 0, 0),) * len(batch)
         zero = np.array(0, x.dtype)[()]
-        columns = slice_(packed, (0,) * (len(batch) + 2), (*batch, m, min(n, k)))
-        if k > n:
-            columns = pad(packed, zero, (*no, (0, 0, 0), (0, k - n, 0)))
-        rows = slice_(packed, (0,) * (len(batch) + 2), (*batch, min(m, k), n))
+        if (missing := max_dim(k - n, 0)) != 0:
+            packed = pad(packed, zero, (*no, (0, 0, 0), (0, missing, 0)))
+        columns = slice_(packed, (0,) * (len(batch) + 2), (*batch, m, k))
+        rows = slice_(packed, (0,) * (len(batch) + 2), (*batch, min_dim(m, k), n))
         return [householder_product_p.bind(columns, taus), triangle(rows, lower=False)]
     if not pivoting:
         return run_program(ctx, lambda x: factors(*geqrf_p.bind(x)), [x])
@@ -82,7 +83,7 @@ def _exchanged_factors(ctx: FunctionWriter, x: Value, use_magma: bool | None) ->
         raise NotImplementedError(f"qr: pivoting=True is lowered for one platform at a time and not for tpu, got "
                                   f"{', '.join(ctx.platforms)}; compute it on the CPU")
     free = ctx.constant(0, order.dtype, order.shape)  # every column may be exchanged
-    results = [x.aval, order, ShapedArray((*batch, min(m, n)), x.dtype)]
+    results = [x.aval, order, ShapedArray((*batch, min_dim(m, n)), x.dtype)]
     kernel = linalg_cpu.exchanged_factors if ctx.platform == "cpu" else linalg_gpu.exchanged_factors
     packed, columns, taus = kernel(ctx, x, free, results, use_magma)
     one = ctx.constant(1, order.dtype, order.shape)

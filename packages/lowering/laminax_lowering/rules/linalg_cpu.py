@@ -12,6 +12,7 @@ import numpy as np
 from laminax_ir.ops import linalg as op
 from laminax_ir.ops.linalg import EighImplementation, EigImplementation, SvdAlgorithm
 from laminax_ir.ops.linalg_primitives import real_dtype
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim, min_dim
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.linalg_kernels import check_choice, kernel_rule, permutation_of, zeros
@@ -94,7 +95,7 @@ def _lower_svd(ctx: FunctionWriter, x: Value, *, full_matrices: bool, compute_uv
                algorithm: Any) -> list[Value]:
     check_choice(ctx, "svd", algorithm, SvdAlgorithm.DEFAULT, SvdAlgorithm.QR, SvdAlgorithm.DIVIDE_AND_CONQUER)
     *batch, m, n = x.shape
-    k = min(m, n)
+    k = min_dim(m, n)
     rows, columns = (m, n) if full_matrices else (k, k)
     values = ShapedArray((*batch, k), real_dtype(x.dtype))
     left, right = (ShapedArray(shape, x.dtype) for shape in ((*batch, m, rows), (*batch, columns, n)))
@@ -132,6 +133,9 @@ def _lower_schur(ctx: FunctionWriter, x: Value, *, compute_schur_vectors: bool, 
 
 @kernel_rule(op.hessenberg_p, "cpu")
 def _lower_hessenberg(ctx: FunctionWriter, x: Value) -> list[Value]:
+    if type(x.shape[-1]) is SymbolicDim:
+        raise NotImplementedError(f"hessenberg: LAPACK takes the size as a constant, and it is the symbolic dimension '{x.shape[-1]}'. "
+                                  "Export for a size that is a number; schur has no such restriction.")
     if x.shape[-1] == 1:
         return [x, *zeros(ctx, ctx.avals_out[1:])]
     config = {"low": "1 : i32", "high": f"{x.shape[-1]} : i32"}

@@ -116,7 +116,7 @@ def permutation_of(ctx: FunctionWriter, pivots: Value, aval: ShapedArray) -> Val
     if count == 0 or 0 in batch:
         return rows
     step, single = ShapedArray((), _INT32), ShapedArray((*batch, 1), _INT32)
-    zero, one, limit = (ctx.constant(v, _INT32) for v in (0, 1, count))
+    zero, one, limit = ctx.constant(0, _INT32), ctx.constant(1, _INT32), ctx.size_number(count, _INT32)
 
     def spread(x: Value) -> Any:
         return ctx.emit("stablehlo.broadcast_in_dim", [x], results=[aval],

@@ -14,7 +14,7 @@ from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops import random_bits as op
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.random.generators import threefry_program, word_program
-from laminax_ir.symbolic.symbolic_dims import exceeds
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim, exceeds
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.planning.outlining import KEEP_CALL
 from laminax_lowering.writing.context import FunctionWriter
@@ -81,7 +81,7 @@ def _lower_rng_bit_generator(ctx: FunctionWriter, state: Value, *, shape: tuple[
 
 @lowering_rule(op.rng_uniform_p)
 def _lower_rng_uniform(ctx: FunctionWriter, a: Value, b: Value, *, shape: tuple[int, ...]) -> Value:
-    sizes = ctx.constant(np.array(shape, np.int64))
+    sizes = ctx.shape_value(shape) if any(type(size) is SymbolicDim for size in shape) else ctx.constant(np.array(shape, np.int64))
     return ctx.emit("stablehlo.rng", [a, b, sizes], attributes={"rng_distribution": "#stablehlo<rng_distribution UNIFORM>"})
 
 

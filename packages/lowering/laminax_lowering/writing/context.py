@@ -11,7 +11,7 @@ from laminax_ir.programs.effects import has_ordered
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, no_effects
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.programs.result_types import is_explicit
-from laminax_ir.symbolic.symbolic_dims import DimSize
+from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim
 from laminax_ir.tracing.name_stacks import NameStack, scope_path
 from laminax_ir.tracing.operation_attributes import in_use
 from laminax_ir.tracing.source import SourceInfo
@@ -148,6 +148,10 @@ class FunctionWriter:
         """The value of a size that is an expression in variables, i64[]; the writer of dynamic shapes implements this."""
         raise NotImplementedError(f"{self.eqn.primitive}: the size {dim} is an expression, in a program that was lowered for sizes that "
                                   "are numbers")
+
+    def size_number(self, dim: DimSize, dtype: Any) -> Value:
+        """A size, a number or an expression, as a scalar of a dtype."""
+        return self.convert(self.size_value(dim), dtype) if type(dim) is SymbolicDim else self.constant(dim, dtype)
 
     def shape_value(self, shape: Sequence[DimSize]) -> Value:
         """The values of several sizes as one array, i64[n]; as `size_value`."""

@@ -100,6 +100,11 @@ class DynamicWriter(FunctionWriter):
             return super().emit(op, operands, attributes=attributes, regions=regions, results=avals)
         if op == "stablehlo.reduce_window" and any(isinstance(text, SymbolicArray) for text in given.values()):
             return self._emit_dynamic_reduce_window(operands, given, regions[0], avals)
+        if op == "stablehlo.custom_call":
+            return self._emit_dynamic_call(operands, given, avals)
+        if op == "stablehlo.rng_bit_generator":  # a custom call that shape refinement makes the operation of
+            return super().emit("stablehlo.custom_call", [*operands, self.shape_value(avals[1].shape)], results=avals, attributes={
+                **given, "call_target_name": '"stablehlo.dynamic_rng_bit_generator"', "api_version": "1 : i32"})
         form = _FORMS.get(op)
         if form is not None:
             return form(self, operands, given, avals[0])
@@ -112,6 +117,22 @@ class DynamicWriter(FunctionWriter):
     def emit_dynamic(self, op: str, operands: Sequence[Value], attributes: Mapping[str, str], result: ShapedArray) -> Value:
         """Writes the dynamic form of an operation as it is given."""
         return super().emit(op, operands, attributes=attributes, results=[result])
+
+    def _emit_dynamic_call(self, operands: Sequence[Value], attributes: Mapping[str, str], results: Sequence[ShapedArray]) -> Any:
+        """A custom call with the shapes of its results as further operands, which shape refinement takes away again.
+
+        Its rule for splitting it over devices is left out, since it would say sizes.
+        """
+        kept = {name: text for name, text in attributes.items() if name != "sdy.sharding_rule"}
+        shapes: list[Value] = []
+        if any(map(is_dynamic, results)):
+            shapes = [self.shape_value(_sizes(aval)) for aval in results]
+            numbers = range(len(operands), len(operands) + len(shapes))
+            kept["indices_of_shape_operands"] = f"dense<[{', '.join(map(str, numbers))}]> : tensor<{len(shapes)}xi64>"
+            if "operand_layouts" in kept:
+                layouts = [text for text in (kept["operand_layouts"][1:-1], *["dense<0> : tensor<1xindex>"] * len(shapes)) if text]
+                kept["operand_layouts"] = f"[{', '.join(layouts)}]"
+        return super().emit("stablehlo.custom_call", [*operands, *shapes], attributes=kept, results=results)
 
     def _emit_dynamic_reduce_window(self, operands: Sequence[Value], attributes: Mapping[str, str], region: str,
                                     results: Sequence[ShapedArray]) -> Any:
@@ -403,13 +424,37 @@ def _gather(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, resu
     return ctx.emit_dynamic("stablehlo.dynamic_gather", [*operands, ctx.shape_value(_numbers(attributes["slice_sizes"]))], rest, result)
 
 
+def _convolution(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Value:
+    padding = attributes.get("padding")
+    if not isinstance(padding, SymbolicArray):
+        return ctx.emit_dynamic("stablehlo.convolution", operands, attributes, result)
+    pairs = ShapedArray((len(padding.values) // 2, 2), np.int64)
+    amounts = FunctionWriter.emit(ctx, "stablehlo.reshape", [ctx.shape_value(padding.values)], results=[pairs])
+    rest = {name: text for name, text in attributes.items() if name != "padding"}
+    return ctx.emit_dynamic("stablehlo.dynamic_conv", [*operands, amounts], rest, result)
+
+
+def _rng(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Value:
+    """Its last operand is the shape of the result."""
+    return ctx.emit_dynamic("stablehlo.rng", operands, attributes, result)
+
+
+def _bitcast(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Value:
+    if operands[0].aval.ndim != result.ndim:
+        raise NotImplementedError(f"{ctx.eqn.primitive}: a bitcast of {operands[0].aval.str_short()} to {result.str_short()} has no form "
+                                  "for symbolic dimensions: the compiler does not find its size. Export for sizes that are numbers, or "
+                                  "cast to a dtype of the same width.")
+    return ctx.emit_dynamic("stablehlo.bitcast_convert", operands, attributes, result)
+
+
 _FORMS = {
+    "stablehlo.convolution": _convolution, "stablehlo.rng": _rng, "stablehlo.bitcast_convert": _bitcast,
     "stablehlo.broadcast_in_dim": _broadcast, "stablehlo.reshape": _reshape, "stablehlo.iota": _iota, "stablehlo.pad": _pad,
     "stablehlo.slice": _slice, "stablehlo.dynamic_slice": _dynamic_slice, "stablehlo.gather": _gather}
 
 # Operations whose results' shapes follow from their operands'.
 _INFERRED = frozenset(f"stablehlo.{name}" for name in """
-    abs add after_all and atan2 bitcast_convert case cbrt ceil clamp compare complex concatenate convert convolution cosine count_leading_zeros
+    abs add after_all and atan2 case cbrt ceil clamp compare complex concatenate convert cosine count_leading_zeros
     divide dot_general dynamic_update_slice exponential exponential_minus_one floor if imag is_finite log log_plus_one logistic map maximum minimum
     multiply negate not optimization_barrier or popcnt power real reduce reduce_precision reduce_window remainder return reverse
     round_nearest_afz round_nearest_even rsqrt scatter select shift_left shift_right_arithmetic shift_right_logical sign sine sort sqrt fft select_and_scatter

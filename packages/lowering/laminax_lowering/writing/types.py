@@ -92,6 +92,15 @@ def i64_tensor(values: Any) -> str:
     return dense(np.asarray(values, np.int64))
 
 
+def i64_pairs(pairs: Iterable[tuple[Any, Any]]) -> str:
+    """The padding of each axis as a dense i64 tensor attribute, [n, 2]."""
+    values = tuple(value for pair in pairs for value in pair)
+    try:
+        return i64_tensor(np.reshape(np.array([int(v) for v in values], np.int64), (-1, 2)))
+    except InconclusiveDimensionOperation:
+        return SymbolicArray(values)
+
+
 def int_list(values: Iterable[int]) -> str:
     """`[0, 2]`, inside attributes with their own syntax such as `#stablehlo.dot<...>`."""
     return "[" + ", ".join(str(int(v)) for v in values) + "]"

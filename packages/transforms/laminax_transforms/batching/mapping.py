@@ -8,6 +8,7 @@ from laminax_ir.ops.loops import scan_slices
 from laminax_ir.ops.shape import concatenate, reshape
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.pytrees.pytree import tree_leaves, tree_map
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.batching.vectorize import vmap
@@ -56,8 +57,9 @@ def map(f: Callable, xs: Any, *, batch_size: int | None = None) -> Any:
         return reshape(y, (whole, *y.shape[2:]))
 
     results = []
-    if count:
+    is_symbolic = type(size) is SymbolicDim
+    if is_symbolic or count:
         results.append(tree_map(joined, scan_slices("map", vmap(f), tree_map(batches, xs), None)))
-    if whole < size or not results:
+    if whole != size if is_symbolic else whole < size or not results:
         results.append(vmap(f)(tree_map(lambda x: slice_in_dim(x, whole, size), xs)))
     return results[0] if len(results) == 1 else tree_map(lambda a, b: concatenate([a, b], 0), *results)

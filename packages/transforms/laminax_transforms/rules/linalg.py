@@ -35,6 +35,7 @@ from laminax_ir.ops.reduction import argmax, reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, broadcasted_iota, concatenate, expand_dims, full_like, pad
 from laminax_ir.ops.slicing import slice as slice_
 from laminax_ir.programs.primitive import Primitive
+from laminax_ir.symbolic.symbolic_dims import min_dim
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.registry import axis_batching_rule, define_zero_derivative, jvp_rule, transpose_rule
@@ -150,7 +151,7 @@ def _lu_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     (x,), (x_dot,) = primals, tangents
     factors, pivots, permutation = op.lu_p.bind(x)
     *batch, m, n = x.shape
-    k, none = min(m, n), ((0, 0, 0),) * len(batch)
+    k, none = min_dim(m, n), ((0, 0, 0),) * len(batch)
     zero = np.array(0, x.dtype)[()]
     lower = pad(triangle(_block(factors, slice(None), slice(k)), k=-1), zero, (*none, (0, 0, 0), (0, m - k, 0)))
     lower = add(lower, _eye((*batch, m, m), x.dtype))

@@ -52,8 +52,8 @@ class AbstractedAxes:
         self._key = owner, self.names, tuple(str(keystr(path)) for path, _ in leaves)
         self._is_for_all = spec is None or _is_names(spec)
         if not self._is_for_all and not isinstance(spec, (tuple, list)):
-            raise TypeError(f"{owner}: abstracted_axes must be a dict {{axis: name}} or a tuple of names for all arguments, or a tuple with "
-                            f"one of them, or None, for each positional argument; got {spec!r}")
+            raise TypeError(f"{owner}: abstracted_axes must be a dict {{axis: name}} or a tuple of names for all arguments, or a tuple "
+                            f"with one of them, or None, for each positional argument; got {spec!r}")
         listed = tuple(dict.fromkeys(name for names in self.names if names for _, name in names.axes))
         self.dimensions: dict[Any, DimSize] = _dimensions(owner, listed)
         self._of_structure: dict[tuple, list[AxisNames | None]] = {}

@@ -426,7 +426,7 @@ def _without_locations(text: str) -> str:
 _STABLE_TARGETS = (
     "lapack_", "cusolver_", "hipsolver_", "cusparse_", "hipsparse_", "cu_", "hip_", "cublas_", "hipblas_", "Qr", "Eigh",
     "LuDecomposition", "ProductOfElementaryHouseholderReflectors", "Sharding", "annotate_device_placement", "shape_assertion",
-    "stablehlo.dynamic_reduce_window")
+    "stablehlo.dynamic_reduce_window", "stablehlo.dynamic_rng_bit_generator")
 _TARGET = re.compile(r'call_target_name = "([^"]*)"')
 
 

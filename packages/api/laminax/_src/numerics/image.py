@@ -13,6 +13,7 @@ import numpy as np
 
 from laminax_ir.ops.contraction import Precision
 from laminax_ir.ops.shape_arguments import canonical_shape
+from laminax_ir.symbolic.symbolic_dims import is_constant_shape
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
@@ -179,8 +180,12 @@ def resize(image: ArrayLike, shape: Sequence[int], method: str | ResizeMethod, a
     axes = tuple(i for i, (n, m) in enumerate(zip(old, shape)) if n != m)
     if method is ResizeMethod.NEAREST:
         return _nearest(image, shape=shape)
-    scale = np.array([shape[i] / old[i] for i in axes], np.float64)
-    return _scaled(image, jnp.asarray(scale, dtype=dtypes.scalar_dtype(float)), jnp.zeros(len(axes)), shape=shape, axes=axes,
+    ratios: list[Any] = [shape[i] / old[i] for i in axes]
+    if is_constant_shape((*shape, *old)):
+        scale = jnp.asarray(np.array(ratios, np.float64), dtype=dtypes.scalar_dtype(float))
+    else:
+        scale = jnp.stack([jnp.asarray(ratio, dtype=dtypes.scalar_dtype(float)) for ratio in ratios])
+    return _scaled(image, scale, jnp.zeros(len(axes)), shape=shape, axes=axes,
                    method=method, antialias=bool(antialias), precision=precision)
 
 

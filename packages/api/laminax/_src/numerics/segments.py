@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from laminax_ir.symbolic.symbolic_dims import size_of
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
@@ -88,7 +89,7 @@ def _segment_reduce(kind: str, data: ArrayLike, segment_ids: ArrayLike, num_segm
         raise TypeError(f"{name}: data must be numbers, got {get_aval(data).str_short()}. Convert them with astype.")
     if num_segments is None:
         num_segments = int(np.max(concrete_numpy(name, "num_segments, by default from segment_ids,", segment_ids))) + 1
-    num_segments = operator.index(num_segments)
+    num_segments = size_of(num_segments)
     if num_segments < 0:
         raise ValueError(f"{name}: num_segments must be non-negative, got {num_segments}")
     if bucket_size is not None and operator.index(bucket_size) <= 0:

@@ -15,8 +15,10 @@ from laminax_ir.functions import promoted_operands
 from laminax_ir.functions.promoted_operands import as_dtype, promote, promote_shapes
 from laminax_ir.ops.conversion import convert_element_type_p
 from laminax_ir.ops.elementwise import convert_element_type
+from laminax_ir.ops.shape import broadcasted_iota
 from laminax_ir.ops.shape_arguments import canonical_axes, canonical_axis
 from laminax_ir.symbolic.symbolic_dims import size_of
+from laminax_ir.symbolic.symbolic_values import dim_as_value
 from laminax_ir.tracing.trace import Tracer, is_tracing
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval, is_array_like
@@ -141,6 +143,16 @@ def dtype_of(x: Any) -> Any:
 def shape_of(x: Any) -> tuple[int, ...]:
     """The shape of an array or scalar."""
     return get_aval(x).shape
+
+
+def positions(count: Any) -> Any:
+    """The numbers from 0 to `count` as an array of int32: a constant, or where the count is symbolic an array of the program."""
+    return np.arange(count, dtype=np.int32) if type(count) is int else broadcasted_iota(np.int32, (count,), 0)
+
+
+def size_scalar(size: Any, dtype: Any = np.dtype(np.int32)) -> Any:
+    """A size as a scalar of a dtype: a constant, or where it is symbolic a value of the program."""
+    return dtype.type(size) if type(size) is int else convert_element_type(dim_as_value(size), dtype)
 
 
 def is_kind(x: Any, kind: Any) -> bool:

@@ -56,7 +56,7 @@ def _packbits(a: ArrayLike, axis: Any, shifts: tuple[int, ...]) -> Array:
     a = shape_ops.pad(a, np.uint8(0), [(0, 8 * count - shape[axis] if i == axis else 0, 0) for i in range(len(shape))])
     a = shape_ops.reshape(a, (*shape[:axis], count, 8, *shape[axis + 1:]))
     places = np.array(shifts, np.uint8).reshape([8 if i == axis + 1 else 1 for i in range(len(shape) + 1)])
-    return reduce_or(op.shift_left(a, np.broadcast_to(places, a.shape)), (axis + 1,))
+    return reduce_or(op.shift_left(a, shape_ops.broadcast_to_shape(places, a.shape)), (axis + 1,))
 
 
 def unpackbits(a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Array:
@@ -87,7 +87,7 @@ def _unpackbits(a: Any, axis: Any, count: int, shifts: Any) -> Any:
     wide = shape_ops.broadcast_in_dim(a, (*shape[:axis + 1], 8, *shape[axis + 1:]),
                                       tuple(i + (i > axis) for i in range(len(shape))))
     places = np.array(shifts, np.uint8).reshape([8 if i == axis + 1 else 1 for i in range(len(shape) + 1)])
-    bits = op.bitwise_and(op.shift_right_logical(wide, np.broadcast_to(places, wide.shape)), np.uint8(1))
+    bits = op.bitwise_and(op.shift_right_logical(wide, shape_ops.broadcast_to_shape(places, wide.shape)), np.uint8(1))
     bits = shape_ops.reshape(bits, (*shape[:axis], 8 * shape[axis], *shape[axis + 1:]))
     if count is None:
         return bits

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +9,21 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.symbolic.symbolic_dims import max_dim
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
 from laminax._src.numerics.floor import fused
-from laminax._src.numerics.numpy.arguments import convert, ensure_array, ensure_arrays, is_kind, promote_inexact, shape_of, user_dtype
+from laminax._src.numerics.numpy.arguments import (
+    convert,
+    ensure_array,
+    ensure_arrays,
+    is_kind,
+    promote_inexact,
+    shape_of,
+    size_scalar,
+    user_dtype,
+)
 from laminax._src.numerics.numpy.diagonals import _diagonal
 from laminax._src.numerics.numpy.joining import concatenate
 from laminax._src.numerics.numpy.matrix_products import _dot
@@ -80,8 +89,8 @@ def _cov(m: ArrayLike, y: Any, fweights: Any, aweights: ArrayLike | None, rowvar
         w = convert(w, real)
         weights = w if weights is None else op.mul(weights, w)
     if weights is None:
-        mean = op.div(reduce_sum(data, (1,)), scalar_like(float(observations), common))
-        factor: Any = scalar_like(float(builtins.max(observations - ddof, 0)), real)
+        mean = op.div(reduce_sum(data, (1,)), _count(observations, common))
+        factor: Any = _count(max_dim(observations - ddof, 0), real)
     else:
         total = reduce_sum(weights, (0,))
         mean = op.div(reduce_sum(op.mul(data, shape_ops.expand_dims(convert(weights, common), (0,))), (1,)), convert(total, common))
@@ -117,3 +126,8 @@ def _corrcoef(x: ArrayLike, y: Any, rowvar: bool, dtype: Any) -> Array:
     if is_kind(c, dtypes.complexfloating):
         return op.complex(op.clamp(-1.0, op.real(c), 1.0), op.clamp(-1.0, op.imag(c), 1.0))
     return op.clamp(scalar_like(-1.0, c.dtype), c, scalar_like(1.0, c.dtype))
+
+
+def _count(size: Any, dtype: Any) -> Any:
+    """A number of observations as a scalar."""
+    return scalar_like(float(size), dtype) if type(size) is int else size_scalar(size, dtype)

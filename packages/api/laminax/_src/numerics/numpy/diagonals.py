@@ -13,7 +13,7 @@ from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.shape_arguments import canonical_shape
-from laminax_ir.symbolic.symbolic_dims import is_constant_shape
+from laminax_ir.symbolic.symbolic_dims import is_constant_shape, max_dim, min_dim
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import check_rank, check_size
 from laminax_ir.types.avals import get_aval
@@ -28,6 +28,7 @@ from laminax._src.numerics.numpy.arguments import (
     ensure_array,
     is_kind,
     one_axis,
+    positions,
     refuse_out,
     shape_of,
     strong,
@@ -180,8 +181,8 @@ def _diagonal(a: ArrayLike, offset: int, axis1: int, axis2: int) -> Array:
     first, second = one_axis("diagonal", axis1, rank), one_axis("diagonal", axis2, rank)
     a = moveaxis(as_array(a), (first, second), (-2, -1))
     rows, columns = a.shape[-2:]
-    count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-    places = np.arange(count, dtype=np.int32)
+    count = max_dim(min_dim(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    places = positions(count)
     return a[..., places - min(offset, 0), places + max(offset, 0)]
 
 

@@ -17,6 +17,7 @@ from laminax_ir.ops.indexing import GatherScatterMode
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.slicing import slice_in_dim
+from laminax_ir.symbolic.symbolic_dims import max_dim
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
@@ -33,6 +34,7 @@ from laminax._src.numerics.numpy.arguments import (
     one_axis,
     promote_inexact,
     shape_of,
+    size_scalar,
     weak_like,
 )
 from laminax._src.numerics.numpy.conditions import _where
@@ -99,11 +101,11 @@ def _interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any, right: Any, p
         xp = shape_ops.concatenate([operators.subtract(ends[0], period), xp, operators.add(ends[1], period)], 0)
         fp = shape_ops.concatenate([slice_in_dim(fp, fp.shape[0] - 1, fp.shape[0]), fp, slice_in_dim(fp, 0, 1)], 0)
     count = xp.shape[0]
-    place = op.clamp(np.int32(1), searchsorted(xp, x, side="right"), np.int32(max(count - 1, 1)))
+    place = op.clamp(np.int32(1), searchsorted(xp, x, side="right"), size_scalar(max_dim(count - 1, 1)))
     before = op.sub(place, np.int32(1))
 
     def at(values: ArrayLike, where: ArrayLike) -> Array:
-        return _take(values, op.min(where, np.int32(count - 1)), 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False)
+        return _take(values, op.min(where, size_scalar(count - 1)), 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False)
 
     rise = operators.subtract(at(fp, place), at(fp, before))
     width = op.sub(at(xp, place), at(xp, before))
@@ -113,12 +115,12 @@ def _interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any, right: Any, p
     slope = operators.true_divide(offset, _where(is_flat, scalar_like(1.0, width.dtype), width))
     result = _where(is_flat, at(fp, before), operators.add(at(fp, before), operators.multiply(slope, rise)))
     if period is None:
-        first, last = at(xp, np.int32(0)), at(xp, np.int32(count - 1))
+        first, last = at(xp, np.int32(0)), at(xp, size_scalar(count - 1))
         if not extrapolates[0]:
             edge = at(fp, np.int32(0)) if left is None else left
             result = _where(operators.less(x, first), edge, result)
         if not extrapolates[1]:
-            edge = at(fp, np.int32(count - 1)) if right is None else right
+            edge = at(fp, size_scalar(count - 1)) if right is None else right
             result = _where(operators.greater(x, last), edge, result)
     return weak_like(result, *operands)
 

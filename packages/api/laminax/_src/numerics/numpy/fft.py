@@ -18,6 +18,7 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.fft import FftType
 from laminax_ir.ops.fft import fft as fft_of_last_axes
 from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.symbolic.symbolic_dims import size_of
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int
 from laminax_ir.types.avals import get_aval
@@ -204,8 +205,8 @@ def _axes_and_sizes(name: str, kind: FftType, shape: tuple[int, ...], s: Any, ax
     """The axes to transform, and the sizes that they have on the real side for the half transforms."""
     rank = len(shape)
     if s is not None:
-        s = tuple(operator.index(size) for size in s)
-        if min(s, default=1) < 1:
+        s = tuple(size_of(size) for size in s)
+        if any(size < 1 for size in s):
             raise ValueError(f"{name}: sizes must be positive, got {s}")
     if axes is None and s is not None:
         if len(s) > rank:

@@ -166,7 +166,7 @@ class _PlannedAxes:
         """Elements of an axis side by side, forwards or backwards."""
         if item.length != size:
             lowest = item.start if item.step == 1 else item.start - item.length + 1
-            self.components.append((axis, lowest if item.length else 0, 0))
+            self.components.append((axis, lowest if type(item.length) is SymbolicDim or item.length else 0, 0))
         if item.step == -1:
             self.reversed_axes.append(len(self.result))
         self._add_window_axis(item.length)

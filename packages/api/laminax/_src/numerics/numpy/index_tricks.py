@@ -14,6 +14,7 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.ops.sorting import sort
 from laminax_ir.options import config
+from laminax_ir.symbolic.symbolic_dims import known_size
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
@@ -275,6 +276,7 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_i
             gone = np.flatnonzero(gone)
         elif gone.ndim == 0 and not -size <= gone < size:
             raise IndexError(f"delete: index {gone} is out of bounds for axis {axis} with size {size}")
+    size = known_size("delete", size)
     kept = np.delete(np.arange(size), gone[(gone >= -size) & (gone < size)] if gone.ndim else gone)
     return take(arr, kept.astype(np.int32), axis, mode="clip", indices_are_sorted=True, unique_indices=True)
 
@@ -318,6 +320,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
             places = np.flatnonzero(places)
         elif not np.issubdtype(places.dtype, np.integer):
             raise TypeError(f"insert: positions must be integers, got dtype {places.dtype}")
+    size = size if isinstance(places, Tracer) else known_size("insert", size)
     if places.ndim == 0 and len(values.shape):
         values = shape_ops.expand_dims(values, tuple(range(len(arr.shape) - len(values.shape)))) \
             if len(values.shape) < len(arr.shape) else values

@@ -10,13 +10,24 @@ from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
-from laminax_ir.symbolic.symbolic_dims import SymbolicDim
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim, is_constant_shape, max_dim
 from laminax_ir.types import dtypes
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import averages, quantiles, reductions
 from laminax._src.numerics.numpy.apply import apply_along_axis
-from laminax._src.numerics.numpy.arguments import as_array, concrete_int, convert, dtype_of, ensure_array, is_host_value, one_axis, shape_of
+from laminax._src.numerics.numpy.arguments import (
+    as_array,
+    concrete_int,
+    convert,
+    dtype_of,
+    ensure_array,
+    is_host_value,
+    one_axis,
+    positions,
+    shape_of,
+    size_scalar,
+)
 from laminax._src.numerics.numpy.conversion import asarray
 from laminax._src.numerics.numpy.ranges import linspace
 from laminax._src.numerics.numpy.reshaping import broadcast_to
@@ -146,6 +157,9 @@ def _pad_copies(array: ArrayLike, widths: tuple[tuple[int, ...], ...], mode: str
         if odd and mode in ("reflect", "symmetric"):
             array = _pad_odd(array, axis, low, high, mode)
             continue
+        if not is_constant_shape((size, low, high)):
+            array = take(array, _symbolic_places(size, low, high, mode), axis, mode="clip")
+            continue
         places = np.arange(-low, size + high)
         if mode == "edge":
             places = np.clip(places, 0, size - 1)
@@ -160,6 +174,23 @@ def _pad_copies(array: ArrayLike, widths: tuple[tuple[int, ...], ...], mode: str
             places = np.where(places < size, places, period - places)
         array = _taken(array, places, axis)
     return array
+
+
+def _symbolic_places(size: Any, low: Any, high: Any, mode: str) -> Array:
+    """The index for each new place, where the numbers of places are symbolic."""
+    places = op.sub(positions(size + low + high), shape_ops.full((size + low + high,), size_scalar(low)))
+
+    def whole(n: Any) -> Array:
+        return shape_ops.full(places.shape, size_scalar(n))
+
+    if mode == "edge":
+        return op.clamp(size_scalar(0), places, size_scalar(size - 1))
+    if mode == "wrap":
+        return operators.remainder(places, whole(size))
+    period = 2 * size if mode == "symmetric" else max_dim(2 * (size - 1), 1)
+    places = operators.remainder(places, whole(period))
+    mirrored = op.sub(whole(period - 1 if mode == "symmetric" else period), places)
+    return op.select(op.lt(places, whole(size)), places, mirrored)
 
 
 def _taken(array: ArrayLike, places: np.ndarray, axis: int) -> Array:

@@ -71,7 +71,7 @@ def _polyval(p: ArrayLike, x: ArrayLike, unroll: int) -> Array:
     shape = broadcast_shapes(p.shape[1:], shape_of(x))
     x = shape_ops.broadcast_to_shape(as_array(x), shape)
     y = shape_ops.full(shape, 0, dtype_of(p))
-    if p.shape[0] > unroll:
+    if type(p.shape[0]) is not int or p.shape[0] > unroll:
         from laminax_ir.ops.loops import scan
         return scan(lambda acc, c: (operators.add(operators.multiply(acc, x), c), None), y, p)[0]
     for i in range(p.shape[0]):

@@ -14,7 +14,7 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.ops.slicing import slice_in_dim
-from laminax_ir.symbolic.symbolic_dims import SymbolicDim, is_dimension, max_dim
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim, is_dimension, max_dim, size_of
 from laminax_ir.tracing.trace import Tracer, is_tracing
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
@@ -22,7 +22,16 @@ from laminax_ir.types.errors import ConcretizationTypeError
 
 from laminax._src.numerics.floor import fused, split_result
 from laminax._src.numerics.numpy import reshaping
-from laminax._src.numerics.numpy.arguments import as_array, convert, dtype_of, ensure_arrays, one_axis, promote_inexact, user_dtype
+from laminax._src.numerics.numpy.arguments import (
+    as_array,
+    convert,
+    dtype_of,
+    ensure_arrays,
+    one_axis,
+    promote_inexact,
+    size_scalar,
+    user_dtype,
+)
 from laminax._src.numerics.numpy.arithmetic import power
 from laminax._src.numerics.numpy.conversion import placed
 from laminax._src.numerics.numpy.reshaping import broadcast_arrays, moveaxis
@@ -144,7 +153,7 @@ def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
     Raises:
       ValueError: if num is negative.
     """
-    num = operator.index(num)
+    num = size_of(num)
     if num < 0:
         raise ValueError(f"linspace: the number of samples must not be negative, got num={num}")
     found = _linspace(start, stop, num=num, endpoint=bool(endpoint), dtype=user_dtype("linspace", dtype), axis=axis,
@@ -159,19 +168,28 @@ def _linspace(start: ArrayLike, stop: ArrayLike, num: int, endpoint: bool, dtype
     start, stop = broadcast_arrays(convert(start, computed), convert(stop, computed))
     intervals = num - 1 if endpoint else num
     difference = op.sub(stop, start)
-    step = op.div(difference, scalar_like(intervals, computed)) if intervals > 0 else shape_ops.full((), math.nan, computed)
-    count = builtins.max(intervals, 1) if endpoint else num
-    shape = (num - 1 if endpoint and num > 1 else num, *start.shape)
+    if type(num) is SymbolicDim:
+        step = op.div(difference, size_scalar(intervals, computed))  # without intervals, no number
+    else:
+        step = op.div(difference, scalar_like(intervals, computed)) if intervals > 0 else shape_ops.full((), math.nan, computed)
+    count = max_dim(intervals, 1) if endpoint else num
+    is_last_apart = endpoint and type(num) is int and num > 1
+    shape = (num - 1 if is_last_apart else num, *start.shape)
     real = dtypes.to_floating_dtype(computed)
     parts = shape_ops.broadcasted_iota(real, shape, 0)
-    parts = convert(op.div(parts, scalar_like(float(count), real)), computed)
+    parts = convert(op.div(parts, size_scalar(count, real)), computed)
     first = shape_ops.expand_dims(start, (0,))
     last = shape_ops.expand_dims(stop, (0,))
     # The weighted mean rather than start + i * step: exact at start, and it cannot overflow where they do not.
     one = scalar_like(1.0, computed)
     result = op.add(op.mul(first, op.sub(one, parts)), op.mul(last, parts)) if num else shape_ops.full(shape, 0, computed)
-    if endpoint and num > 1:
+    if is_last_apart:
         result = shape_ops.concatenate([result, last], 0)
+    elif endpoint and type(num) is SymbolicDim:
+        place = shape_ops.broadcasted_iota(np.int32, shape, 0)
+        end, start_place = (shape_ops.full_like(place, n) for n in (size_scalar(num - 1), 0))
+        is_last = op.bitwise_and(op.eq(place, end), op.gt(place, start_place))
+        result = op.select(is_last, shape_ops.broadcast_to_shape(last, shape), result)
     if dtype is not None and dtypes.issubdtype(dtype, dtypes.integer):
         result = op.floor(result)
     result = convert(result, computed if dtype is None else dtype)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
@@ -15,7 +14,7 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops.cumulative import cumsum
 from laminax_ir.ops.shape_arguments import canonical_shape
-from laminax_ir.symbolic.symbolic_dims import SymbolicDim
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim, size_of
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
@@ -30,6 +29,7 @@ from laminax._src.numerics.numpy.arguments import (
     ensure_arrays,
     is_host_value,
     one_axis,
+    size_scalar,
 )
 from laminax._src.numerics.numpy.joining import unstack
 from laminax._src.numerics.numpy.reshaping import broadcast_to, ravel
@@ -87,7 +87,7 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *, total_r
             raise ValueError(f"repeat: there must be one count for each of the {a.shape[axis]} elements of axis {axis}, or one "
                              f"for all, got shape {counts.shape}")
         return take(a, np.repeat(np.arange(a.shape[axis], dtype=np.int32), counts), axis, mode="clip")
-    return _repeat_to_length(a, repeats, axis=axis, length=operator.index(total_repeat_length))
+    return _repeat_to_length(a, repeats, axis=axis, length=size_of(total_repeat_length))
 
 
 @fused(static_argnames=("count", "axis"))
@@ -175,7 +175,7 @@ def _roll_by_traced(a: ArrayLike, shifts: Sequence[ArrayLike], axes: tuple[int, 
     for shift, axis in zip(shifts, axes):
         size = a.shape[axis]
         if size:
-            start = operators.remainder(op.neg(convert(shift, np.dtype(np.int32))), size)
+            start = operators.remainder(op.neg(convert(shift, np.dtype(np.int32))), size_scalar(size))
             a = slicing_ops.dynamic_slice_in_dim(shape_ops.concatenate([a, a], axis), start, size, axis)
     return a
 

@@ -21,6 +21,7 @@ from laminax_ir.ops.cumulative import cumsum
 from laminax_ir.ops.indexing import GatherScatterMode
 from laminax_ir.ops.reduction import reduce_or, reduce_sum
 from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.symbolic.symbolic_dims import size_of
 from laminax_ir.types import dtypes
 
 from laminax._src.numerics.floor import fused
@@ -35,6 +36,7 @@ from laminax._src.numerics.numpy.arguments import (
     one_axis,
     promote_dtypes,
     shape_of,
+    size_scalar,
     strong,
     weak_like,
 )
@@ -78,7 +80,7 @@ def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, re
         concrete_numpy("unique", "the array", ar)
         count = None
     else:
-        count = operator.index(size)
+        count = size_of(size)
     if axis is None:
         flat, axis, is_flat = ravel(ar), 0, True
     else:
@@ -149,7 +151,7 @@ def _unique(x: Any, fill_value: int | None, axis: int, size: int, equal_nan: boo
     first = indexing_ops.scatter_min(shape_ops.full((size,), total, _INT32), shape_ops.expand_dims(number, (1,)),
                                      shape_ops.iota(_INT32, total), one_axis_dims, indices_are_sorted=True, mode=drop)
     is_filled = op.ge(shape_ops.iota(_INT32, size), found)
-    clipped = op.min(op.select(is_filled, shape_ops.full((size,), 0, _INT32), first), np.int32(total - 1))
+    clipped = op.min(op.select(is_filled, shape_ops.full((size,), 0, _INT32), first), size_scalar(total - 1))
     values = _take(rows, clipped, 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, True)
     values = shape_ops.reshape(values, (size, *slice_shape))
     if fill_value is not None:
@@ -230,13 +232,13 @@ def _isin(element: ArrayLike, test_elements: Any, invert: bool, method: str) -> 
     if not count or not math.prod(shape):
         return shape_ops.full(shape, invert)
     tests = shape_ops.reshape(test_elements, (count,))
-    if method in ("auto", "compare_all") and (count <= 32 or method == "compare_all"):
+    if method in ("auto", "compare_all") and (method == "compare_all" or type(count) is int and count <= 32):
         values = shape_ops.expand_dims(element, (len(shape),))
         found = op.eq(values, shape_ops.reshape(tests, (1,) * len(shape) + (count,)))
         result = reduce_or(found, (len(shape),))
     else:
         tests = sorting_ops.sort(tests, 0)
-        place = op.min(_searchsorted(tests, element, "left", "sort" if method == "sort" else "scan"), np.int32(count - 1))
+        place = op.min(_searchsorted(tests, element, "left", "sort" if method == "sort" else "scan"), size_scalar(count - 1))
         result = op.eq(_take(tests, place, 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False), element)
     return strong(op.bitwise_not(result) if invert else result)
 

@@ -13,6 +13,7 @@ from laminax_ir.ops import special
 from laminax_ir.ops.calls import CustomJVPCall
 from laminax_ir.ops.convolution import conv_general_dilated
 from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.symbolic.symbolic_dims import known_size
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import check_size
 from laminax_ir.types.avals import get_aval
@@ -86,7 +87,7 @@ def _convolved(a: ArrayLike, v: Any, name: str, mode: str, precision: Any, prefe
             a, v, turned = v, a, True
         kernel = v
     else:
-        if v.shape[0] > a.shape[0]:
+        if mode != "full" and v.shape[0] > a.shape[0]:
             a, v = v, a
         kernel = shape_ops.rev(v, (0,))
     n = kernel.shape[0]
@@ -103,7 +104,7 @@ def _convolved(a: ArrayLike, v: Any, name: str, mode: str, precision: Any, prefe
 
 
 def _window(name: str, M: Any) -> int:
-    M = concrete_int(name, "M", M)
+    M = known_size(name, concrete_int(name, "M", M))
     if M < 0:
         raise ValueError(f"{name}: the number of points must not be negative, got {M}")
     return check_size(name, "M", M)

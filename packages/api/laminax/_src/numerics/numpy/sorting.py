@@ -20,6 +20,7 @@ from laminax_ir.ops.indexing import GatherScatterMode
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.slicing import slice_in_dim
+from laminax_ir.symbolic.symbolic_dims import size_of
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
@@ -299,7 +300,7 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | No
     for fill in fills:
         if fill is not None and shape_of(ensure_array("nonzero", fill)) != ():
             raise ValueError(f"nonzero: fill_value must be a scalar or a tuple of scalars, got {fill_value!r}")
-    return tuple(_nonzero(a, tuple(0 if fill is None else fill for fill in fills), size=operator.index(size)))
+    return tuple(_nonzero(a, tuple(0 if fill is None else fill for fill in fills), size=size_of(size)))
 
 
 @fused(static_argnames=("size",))

@@ -128,7 +128,7 @@ def _take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int, mode: Any, f
     if any(shape[i] != wanted[i] and 1 not in (shape[i], wanted[i]) for i in others):
         raise ValueError(f"take_along_axis: the sizes of {get_aval(arr).str_short()} and of the indices "
                          f"{get_aval(indices).str_short()} outside axis {axis} must be equal or 1")
-    common = [max(m, n) if 0 not in (m, n) else 0 for m, n in zip(shape, wanted)]
+    common = [m if n == 1 else n for m, n in zip(shape, wanted)]  # of the axis itself: not used
     arr = shape_ops.broadcast_to_shape(arr, tuple(shape[i] if i == axis else n for i, n in enumerate(common)))
     result_shape = tuple(wanted[i] if i == axis else n for i, n in enumerate(common))
     if 0 in result_shape:

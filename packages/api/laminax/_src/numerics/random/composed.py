@@ -5,9 +5,9 @@ The order in which keys are split is part of the contract: it decides the sample
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any, Sequence
 
+from laminax_ir.symbolic.symbolic_dims import max_dim, min_dim, size_of
 from laminax_ir.types import dtypes
 
 from laminax._src.numerics.floor import fused, takes_out_sharding
@@ -63,7 +63,7 @@ def ball(key: ArrayLike, d: int, p: float = 2, shape: Sequence[int] = (), dtype:
       [*shape, d].
     """
     typed = typed_key("ball", key)
-    return _ball(typed, p, d=operator.index(d), shape=checked_shape("ball", shape), dtype=checked_dtype("ball", dtype))
+    return _ball(typed, p, d=size_of(d), shape=checked_shape("ball", shape), dtype=checked_dtype("ball", dtype))
 
 
 @fused(static_argnames=("d", "shape", "dtype"))
@@ -146,13 +146,13 @@ def orthogonal(key: ArrayLike, n: int, shape: Sequence[int] = (), dtype: DTypeLi
     """
     typed = typed_key("orthogonal", key)
     dtype = checked_dtype("orthogonal", dtype, dtypes.inexact)
-    n = operator.index(n)
-    return _orthogonal(typed, n=n, m=n if m is None else operator.index(m), shape=checked_shape("orthogonal", shape), dtype=dtype)
+    n = size_of(n)
+    return _orthogonal(typed, n=n, m=n if m is None else size_of(m), shape=checked_shape("orthogonal", shape), dtype=dtype)
 
 
 @fused(static_argnames=("n", "m", "shape", "dtype"))
 def _orthogonal(key: ArrayLike, *, n: int, m: int, shape: tuple[int, ...], dtype: np.dtype) -> Array:
-    q, r = factorizations.qr(normal(key, (*shape, max(n, m), min(n, m)), dtype))
+    q, r = factorizations.qr(normal(key, (*shape, max_dim(n, m), min_dim(n, m)), dtype))
     diagonal = jnp.diagonal(r, axis1=-2, axis2=-1)
     x = q * (diagonal / jnp.abs(diagonal).astype(diagonal.dtype))[..., None, :]
     return jnp.swapaxes(x, -1, -2) if n < m else x

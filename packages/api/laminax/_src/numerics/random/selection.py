@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 import numpy as np
 
 from laminax_ir.ops import elementwise as e
+from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.cumulative import cumsum
 from laminax_ir.ops.indexing import GatherDimensionNumbers, gather
 from laminax_ir.ops.random_bits import random_bits
@@ -16,6 +17,8 @@ from laminax_ir.ops.shape import broadcast_in_dim, expand_dims, full, iota, resh
 from laminax_ir.ops.shape_arguments import canonical_axis
 from laminax_ir.ops.slicing import index_in_dim, slice_in_dim
 from laminax_ir.ops.sorting import sort_key_val, top_k
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim, size_of
+from laminax_ir.symbolic.symbolic_values import dim_as_value
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import check_size
 from laminax_ir.types.avals import get_aval
@@ -53,7 +56,7 @@ def permutation(key: ArrayLike, x: Any, axis: int = 0, independent: bool = False
     if not aval.ndim:
         if not dtypes.issubdtype(aval.dtype, dtypes.integer):
             raise TypeError(f"permutation: x must be an integer or at least 1-dimensional, got {aval.str_short()}")
-        return _shuffled_range(typed, count=int(x))
+        return _shuffled_range(typed, count=size_of(x))
     if independent or aval.ndim == 1:
         return _shuffle(typed, x, axis=axis)
     return _permuted(typed, x, axis=axis)
@@ -72,11 +75,28 @@ def _permuted(key: ArrayLike, x: ArrayLike, *, axis: int) -> Array:
 @fused(static_argnames=("axis",))
 def _shuffle(key: ArrayLike, x: Any, *, axis: int) -> Array:
     """Sorts by random 32-bit words, so often that two elements hardly ever get equal words each time."""
-    shape, size = get_aval(x).shape, get_aval(x).size
-    rounds = math.ceil(3 * np.log(max(1, size)) / np.log(2**32 - 1))
-    for _ in range(rounds):
-        key, subkey = split_typed(key)
-        _, x = sort_key_val(random_bits(subkey, 32, shape), x, axis)
+    size = get_aval(x).size
+    if type(size) is SymbolicDim:
+        return _shuffle_symbolic(key, x, size, axis)
+    for _ in range(_rounds(size)):
+        key, x = _sorted_by_words(key, x, axis)
+    return x
+
+
+def _rounds(size: int) -> int:
+    return math.ceil(3 * np.log(max(1, size)) / np.log(2**32 - 1))
+
+
+def _sorted_by_words(key: ArrayLike, x: Any, axis: int) -> tuple[Any, Any]:
+    key, subkey = split_typed(key)
+    return key, sort_key_val(random_bits(subkey, 32, get_aval(x).shape), x, axis)[1]
+
+
+def _shuffle_symbolic(key: ArrayLike, x: Any, size: SymbolicDim, axis: int) -> Array:
+    """As for sizes that are numbers: each further round is for sizes above those for which fewer are enough."""
+    value = dim_as_value(size)
+    for enough in (1, 1625, 2642245):  # for no round, for one, and for two
+        key, x = cond(value > enough, lambda key, x: _sorted_by_words(key, x, axis), lambda key, x: (key, x), key, x)
     return x
 
 
@@ -116,7 +136,7 @@ def choice(key: ArrayLike, a: Any, shape: Sequence[int] = (), replace: bool = Tr
     shape = checked_shape("choice", shape)
     aval = get_aval(a)
     axis = canonical_axis("random.choice", axis, aval.ndim) if aval.ndim else 0
-    count, drawn = aval.shape[axis] if aval.ndim else int(a), math.prod(shape)
+    count, drawn = aval.shape[axis] if aval.ndim else size_of(a), math.prod(shape)
     result_shape = (*aval.shape[:axis], *shape, *aval.shape[axis + 1:])
     if drawn == 0:
         return full(result_shape if aval.ndim else shape, aval.dtype.type(0), aval.dtype)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 import numpy as np
 
 from laminax_ir.ops.elementwise import complex as complex_of
+from laminax_ir.symbolic.symbolic_dims import known_size
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
@@ -98,12 +99,13 @@ def _along_last(factors: np.ndarray, x: Any, dtype: Any) -> Any:
 
 
 def _phases(n: int, sign: int, x: Any) -> Any:
-    return _along_last(np.exp(sign * 0.5j * np.pi * np.arange(n) / n), x, dtypes.to_complex_dtype(x.dtype))
+    return _along_last(np.exp(sign * 0.5j * np.pi * np.arange(known_size("dct", n)) / n), x, dtypes.to_complex_dtype(x.dtype))
 
 
 @fused(static_argnames=("n", "axis", "ortho"))
 def _dct(x: ArrayLike, n: int, axis: int, ortho: bool) -> Array:
     x = _sized(x, n, axis)
+    n = known_size("dct", n)
     order = np.concatenate([np.arange(0, n, 2), np.arange(1, n, 2)[::-1]])
     result = 2 * (fft.fft(x[..., order]) * _phases(n, -1, x)).real
     if ortho:
@@ -125,5 +127,6 @@ def _idct(x: ArrayLike, n: int, axis: int, ortho: bool) -> Array:
     mirrored = jnp.concatenate([jnp.zeros_like(x[..., :1]), x[..., :0:-1]], axis=-1)
     phases = _phases(n, 1, x)
     both = fft.ifft(complex_of(*(part.astype(phases.real.dtype) for part in (x, -mirrored))) * phases / 2).real
+    n = known_size("dct", n)
     order = np.concatenate([np.arange(0, n, 2), np.arange(1, n, 2)[::-1]])
     return jnp.moveaxis(both[..., np.argsort(order)], -1, axis).astype(x.dtype)

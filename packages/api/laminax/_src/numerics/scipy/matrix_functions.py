@@ -102,7 +102,7 @@ def _expm_of_matrix(a: ArrayLike, upper_triangular: bool, max_squarings: int) ->
 
 def _split_polynomial(a: ArrayLike, coefficients: tuple[float, ...]) -> tuple[Array, Array]:
     """The even part of q at a, and the odd one divided by a."""
-    square, power = _product(a, a), jnp.eye(len(a), dtype=a.dtype)
+    square, power = _product(a, a), jnp.eye(a.shape[0], dtype=a.dtype)
     even, odd = coefficients[0] * power, coefficients[1] * power
     for k in range(2, len(coefficients), 2):
         power = _product(power, square)
@@ -231,7 +231,7 @@ def _sqrtm(A: ArrayLike) -> Array:
 
     def column(j: ArrayLike, root: ArrayLike) -> Array:
         return fori_loop(0, j, lambda k, root: element(j - 1 - k, j, root), root)
-    root = fori_loop(0, len(root), column, root)
+    root = fori_loop(0, root.shape[0], column, root)
     return _product(vectors, root, la.adjoint(vectors))
 
 
@@ -257,7 +257,7 @@ def funm(A: ArrayLike, func: Callable, disp: bool = True) -> Any:
 @fused(static_argnames=("func",))
 def _funm(A: ArrayLike, func: Callable) -> tuple[Array, Array]:
     triangular, vectors = _complex_schur(_square_matrix("funm", A))
-    n = len(triangular)
+    n = triangular.shape[0]
     values = jnp.diag(func(jnp.diagonal(triangular)))
     indices, real = jnp.arange(n), real_dtype(triangular.dtype)
 
@@ -305,7 +305,7 @@ def solve_sylvester(A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "
 def _solve_sylvester(A: ArrayLike, B: ArrayLike, C: ArrayLike, method: str, tol: float) -> Array:
     A, B, C = _promoted("solve_sylvester", A, B, C)
     A, B = _square_matrix("solve_sylvester", A), _square_matrix("solve_sylvester", B)
-    if shape_of(C) != (len(A), len(B)):
+    if shape_of(C) != (A.shape[0], B.shape[0]):
         raise ValueError(f"solve_sylvester: C must be [m, n] for A [m, m] and B [n, n], got {get_aval(A).str_short()}, "
                          f"{get_aval(B).str_short()} and {get_aval(C).str_short()}")
     solve = _sylvester_by_schur if method == "schur" else _sylvester_by_eigenvectors
@@ -321,8 +321,8 @@ def _sylvester_by_schur(A: ArrayLike, B: ArrayLike, C: ArrayLike) -> tuple[Array
 
     def column(k: ArrayLike, Y: ArrayLike) -> Array:
         right = F[:, k] - _product(Y, S[:, k])  # the columns of Y from k on are 0
-        return Y.at[:, k].set(la.triangular_solve(R + S[k, k] * jnp.eye(len(R), dtype=R.dtype), right, left_side=True))
-    Y = fori_loop(0, len(S), column, jnp.zeros_like(F))
+        return Y.at[:, k].set(la.triangular_solve(R + S[k, k] * jnp.eye(R.shape[0], dtype=R.dtype), right, left_side=True))
+    Y = fori_loop(0, S.shape[0], column, jnp.zeros_like(F))
     return _product(U, Y, la.adjoint(V)), jnp.diagonal(R)[:, None] + jnp.diagonal(S)[None]
 
 
@@ -420,5 +420,5 @@ def _halley_step(x: ArrayLike, p: ArrayLike, q: ArrayLike, r: ArrayLike, eye: Ar
     """q/r x + (p - q/r) x (I + r x^H x)^-1, by QR of [sqrt(r) x; I], which stays accurate for large r."""
     p, q, r = (jnp.asarray(v, x.dtype) for v in (p, q, r))
     factor, _ = la.qr(jnp.concatenate([jnp.sqrt(r) * x, eye]), full_matrices=False)
-    top, bottom = factor[:len(x)], factor[len(x):]
+    top, bottom = factor[:x.shape[0]], factor[x.shape[0]:]
     return (q / r) * x + (p - q / r) / jnp.sqrt(r) * _product(top, la.adjoint(bottom))

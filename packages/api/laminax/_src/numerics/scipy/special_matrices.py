@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from laminax_ir.ops.shape_arguments import common_shape
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.numpy.arguments import dtype_of, ensure_array, inexact, promote_dtypes, shape_of, strong, user_dtype
+from laminax._src.numerics.numpy.arguments import dtype_of, ensure_array, inexact, positions, promote_dtypes, shape_of, strong, user_dtype
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
@@ -158,7 +159,7 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     if s.shape[-1] != n - 1:
         raise ValueError("leslie: incorrect lengths for f and s. The length of s along the last axis must be one less than the length "
                          f"of f; got f shape {f.shape} and s shape {s.shape}")
-    batch = np.broadcast_shapes(f.shape[:-1], s.shape[:-1])
+    batch = common_shape(f.shape[:-1], s.shape[:-1])
     first = jnp.broadcast_to(f, (*batch, n))[..., None, :]
     below = jnp.eye(n - 1, n, dtype=s.dtype) * jnp.broadcast_to(s, (*batch, n - 1))[..., None]
     return jnp.concatenate([first, below], axis=-2)
@@ -183,11 +184,11 @@ def _toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     c, r = promote_dtypes("toeplitz", c, jnp.conj(c) if r is None else _vectors("toeplitz", r))
     m, n = c.shape[-1], r.shape[-1]
     if not m or not n:
-        return jnp.zeros((*np.broadcast_shapes(c.shape[:-1], r.shape[:-1]), m, n), c.dtype)
-    batch = np.broadcast_shapes(c.shape[:-1], r.shape[:-1])
+        return jnp.zeros((*common_shape(c.shape[:-1], r.shape[:-1]), m, n), c.dtype)
+    batch = common_shape(c.shape[:-1], r.shape[:-1])
     c, r = jnp.broadcast_to(c, (*batch, m)), jnp.broadcast_to(r, (*batch, n))
     values = jnp.concatenate([c[..., ::-1], r[..., 1:]], axis=-1)  # by the number of the diagonal, from the lowest
-    return strong(values[..., np.arange(n)[None, :] - np.arange(m)[:, None] + m - 1])
+    return strong(values[..., positions(n)[None, :] - positions(m)[:, None] + (m - 1)])
 
 
 def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
@@ -213,11 +214,11 @@ def _hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     if not shape_of(c) or not shape_of(r):
         raise ValueError(f"hankel: {'r' if shape_of(c) else 'c'} must be at least 1-dimensional, got a scalar")
     m, n = shape_of(c)[-1], shape_of(r)[-1]
-    batch = np.broadcast_shapes(shape_of(c)[:-1], shape_of(r)[:-1])
+    batch = common_shape(shape_of(c)[:-1], shape_of(r)[:-1])
     if not m or not n:
         return jnp.zeros((*batch, m, n), dtype_of(c))
     values = jnp.concatenate([jnp.broadcast_to(c, (*batch, m)), jnp.broadcast_to(r, (*batch, n))[..., 1:]], axis=-1)
-    return values[..., np.arange(m)[:, None] + np.arange(n)[None, :]]
+    return values[..., positions(m)[:, None] + positions(n)[None, :]]
 
 
 def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:

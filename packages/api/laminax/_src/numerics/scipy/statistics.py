@@ -6,14 +6,12 @@ import math
 import operator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from laminax_ir.ops.cumulative import cummax
 from laminax_ir.types import dtypes
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.numpy.arguments import dtype_of, ensure_array, inexact, one_axis, shape_of
+from laminax._src.numerics.numpy.arguments import dtype_of, ensure_array, inexact, one_axis, positions, shape_of
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
@@ -65,7 +63,7 @@ def _mode(a: ArrayLike, axis: int | None, keepdims: bool) -> tuple[Array, Array]
         value, count = empty, jnp.zeros_like(empty)
     else:
         x = jnp.sort(x, axis=-1)
-        places = np.arange(x.shape[-1])
+        places = positions(x.shape[-1])
         is_first = jnp.concatenate([jnp.ones_like(x[..., :1], dtype=bool), x[..., 1:] != x[..., :-1]], axis=-1)
         start = cummax(jnp.where(is_first, places, 0), x.ndim - 1)
         length = places - start + 1  # of the run of equal values up to each place
@@ -121,7 +119,7 @@ def _ranks(x: ArrayLike, method: str) -> Array:
         if method == "dense":
             ranks = dense
         else:
-            firsts = jnp.nonzero(is_first, size=len(x) + 1, fill_value=len(x))[0]  # where each run starts, and the last ends
+            firsts = jnp.nonzero(is_first, size=x.shape[0] + 1, fill_value=x.shape[0])[0]  # where each run starts, and the last ends
             low, high = firsts[dense - 1] + 1, firsts[dense]
             ranks = {"min": low, "max": high}[method] if method != "average" else (low.astype(dtype) + high.astype(dtype)) / 2
     ranks = ranks.astype(dtype)

@@ -11,7 +11,7 @@ from laminax_transforms import custom_jvp
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.numpy.arguments import dtype_of, shape_of
+from laminax._src.numerics.numpy.arguments import dtype_of, positions, shape_of
 from laminax._src.numerics.numpy.linalg.equations import solve_matrices
 from laminax._src.numerics.numpy.linalg.matrices import as_square, permuted_rows, product
 
@@ -42,7 +42,7 @@ def det(a: ArrayLike) -> Array:
     n = shape_of(a)[-1]
     if n == 0:
         return jnp.ones(shape_of(a)[:-2], dtype_of(a))
-    if n <= 3:
+    if type(n) is int and n <= 3:
         return _small_det(a, n)
     return _det(a)
 
@@ -89,7 +89,7 @@ def _cofactor_solve(a: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:
 def _parity(pivots: Any, dtype: Any) -> Any:
     """1 for an even number of row exchanges, -1 for an odd one."""
     *batch, count = shape_of(pivots)
-    places = np.arange(count, dtype=np.int32).reshape((1,) * len(batch) + (count,))
+    places = positions(count).reshape((1,) * len(batch) + (count,))
     exchanges = jnp.sum(pivots != places, axis=-1, dtype=np.int32)
     return (1 - 2 * (exchanges % 2)).astype(dtype)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 import numpy as np
 
 from laminax_ir.ops import linalg as la
+from laminax_ir.ops.shape_arguments import common_shape
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 from laminax_transforms import custom_jvp, stop_gradient
@@ -60,7 +61,7 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
         raise MatrixShapeError(f"solve: b must be a vector of n or matrices [..., n, k] for a [..., n, n], got "
                                f"{get_aval(a).str_short()} and {get_aval(b).str_short()}")
     try:
-        np.broadcast_shapes(shape_of(a)[:-2], shape_of(b)[:-2])
+        common_shape(shape_of(a)[:-2], shape_of(b)[:-2])
     except ValueError:
         raise MatrixShapeError(f"solve: the leading axes of {get_aval(a).str_short()} and {get_aval(b).str_short()} do not "
                                "broadcast. For one vector per matrix give b[..., None]; the result has that last axis too.") from None
@@ -69,7 +70,7 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
 
 def solve_matrices(a: ArrayLike, b: ArrayLike) -> Array:
     """By LU factorization, made once: derivatives solve with the same factors."""
-    batch = np.broadcast_shapes(shape_of(a)[:-2], shape_of(b)[:-2])
+    batch = common_shape(shape_of(a)[:-2], shape_of(b)[:-2])
     n, k = shape_of(b)[-2:]
     b = jnp.broadcast_to(b, (*batch, n, k))
     if not math.prod(shape_of(b)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from laminax_ir.symbolic.symbolic_dims import max_dim
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.errors import ShapeError
@@ -49,7 +50,7 @@ def product(*factors: Any) -> Any:
 
 def relative_spacing(a: Any) -> float:
     """The spacing of numbers at 1, times the longer side: how far rounding moves singular values, relatively."""
-    return max(shape_of(a)[-2:]) * float(dtypes.finfo(dtype_of(a)).eps)
+    return max_dim(*shape_of(a)[-2:]) * float(dtypes.finfo(dtype_of(a)).eps)
 
 
 def permuted_rows(b: Any, permutation: Any) -> Any:
