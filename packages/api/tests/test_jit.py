@@ -149,7 +149,7 @@ def test_an_unhashable_static_argument_is_a_value_error(call):
     ({"static_argnums": 0, "donate_argnums": 0}, ValueError, "static_argnames and donate_argnames cannot intersect.*'x'"),
     ({"keep_unused": "yes"}, TypeError, "keep_unused must be a bool"),
     ({"inline": 1}, ValueError, "Invalid inline option: 1"),
-    ({"abstracted_axes": ("n",)}, NotImplementedError, "abstracted_axes"),
+    ({"abstracted_axes": "n"}, TypeError, "abstracted_axes must be a dict"),
     ({"device": object()}, TypeError, "device"),
     ({"in_shardings": "data"}, TypeError, "in_shardings leaf specifications are expected to be"),
 ])

@@ -111,6 +111,7 @@ _MODULE_OF = {
     "mlir_module": "compiling.modules",
     "printed_hlo": "compiling.modules",
     "printed_module": "compiling.modules",
+    "refined_text": "compiling.modules",
     "deserialize_module": "compiling.modules",
     "serialize_module": "compiling.modules",
     "Buffer": "backends.ffi",

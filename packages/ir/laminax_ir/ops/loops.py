@@ -246,7 +246,7 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
     return _scan("scan", f, init, xs, length, reverse, unroll, _first_parameter(f), f, bool(_split_transpose))
 
 
-def _scan(name: str, f: Callable, init: Any, xs: Any, length: int | None, reverse: bool, unroll: int, argument: str, identity: Callable,
+def _scan(name: str, f: Callable, init: Any, xs: Any, length: Any, reverse: bool, unroll: int, argument: str, identity: Callable,
           split_transpose: bool = False) -> tuple[Any, Any]:
     xs_flat, xs_tree = flat_arguments(f"{name}: xs", xs)
     xs_avals = [get_aval(x) for x in xs_flat]
@@ -292,7 +292,7 @@ def _pair_of(name: str, out_tree: PyTreeDef, body: TracedFunction) -> list[PyTre
     return children
 
 
-def _scan_length(name: str, xs_avals: Sequence[ShapedArray], length: int | None) -> int:
+def _scan_length(name: str, xs_avals: Sequence[ShapedArray], length: Any) -> Any:
     sizes = []
     for aval in xs_avals:
         if not aval.shape:

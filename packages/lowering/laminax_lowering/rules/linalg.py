@@ -58,13 +58,15 @@ def _lower_qr(ctx: FunctionWriter, x: Value, *, pivoting: bool, full_matrices: b
     """By `geqrf` and `householder_product`, which stand for a platform's own kernels, or by the kernel that exchanges columns."""
     def factors(packed: ArrayLike, taus: ArrayLike) -> list[Any]:
         *batch, m, n = x.shape
-        k = m if full_matrices else min_dim(m, n)
+        k: Any = m if full_matrices else min_dim(m, n)
         no = ((0, 0, 0),) * len(batch)
         zero = np.array(0, x.dtype)[()]
-        if (missing := max_dim(k - n, 0)) != 0:
+        missing: Any = max_dim(k - n, 0)
+        if missing != 0:
             packed = pad(packed, zero, (*no, (0, 0, 0), (0, missing, 0)))
         columns = slice_(packed, (0,) * (len(batch) + 2), (*batch, m, k))
-        rows = slice_(packed, (0,) * (len(batch) + 2), (*batch, min_dim(m, k), n))
+        height: Any = min_dim(m, k)
+        rows = slice_(packed, (0,) * (len(batch) + 2), (*batch, height, n))
         return [householder_product_p.bind(columns, taus), triangle(rows, lower=False)]
     if not pivoting:
         return run_program(ctx, lambda x: factors(*geqrf_p.bind(x)), [x])

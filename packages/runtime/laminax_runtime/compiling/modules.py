@@ -39,6 +39,15 @@ def hlo_cost_analysis(text: str, device: placement.Device) -> dict[str, float]:
     return _jaxlib.hlo_cost_analysis(device.client, hlo_computation(text).as_hlo_module())
 
 
+def refined_text(text: str) -> str:
+    """A StableHLO module with dynamic shapes, whose `main` takes sizes that are numbers, with numbers for all other sizes.
+
+    Raises:
+        XlaRuntimeError: a size does not follow.
+    """
+    return _jaxlib.refined_text(text)
+
+
 def mlir_module(text: str) -> Any:
     """A StableHLO module as jaxlib's MLIR object, which keeps its context alive."""
     return _jaxlib.mlir_module_from_text(text)[0]

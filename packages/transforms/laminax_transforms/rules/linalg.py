@@ -151,7 +151,8 @@ def _lu_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     (x,), (x_dot,) = primals, tangents
     factors, pivots, permutation = op.lu_p.bind(x)
     *batch, m, n = x.shape
-    k, none = min_dim(m, n), ((0, 0, 0),) * len(batch)
+    k: Any = min_dim(m, n)
+    none = ((0, 0, 0),) * len(batch)
     zero = np.array(0, x.dtype)[()]
     lower = pad(triangle(_block(factors, slice(None), slice(k)), k=-1), zero, (*none, (0, 0, 0), (0, m - k, 0)))
     lower = add(lower, _eye((*batch, m, m), x.dtype))

@@ -95,7 +95,8 @@ class AbstractedAxes:
         for i, names in enumerate(of_leaves):
             if names is None:
                 continue
-            aval, shape = avals[i], list(avals[i].shape)
+            aval = avals[i]
+            shape: list[Any] = list(aval.shape)
             for axis, name in names.axes:
                 if not -aval.ndim <= axis < aval.ndim:
                     raise ValueError(f"{title}: abstracted_axes names axis {axis} of {call.namer(fun)(i)} {name!r}, and "
@@ -108,9 +109,9 @@ class AbstractedAxes:
             return None
         if self._are_variables:
             return NamedCall(general, self._sizes(title, call.namer(fun), avals, places))
-        names = [call.namer(fun)(i) for i in range(len(general))]
+        called = [call.namer(fun)(i) for i in range(len(general))]
         try:
-            found = ShapeSpecification(general, names).solve([aval.shape for aval in avals])
+            found = ShapeSpecification(general, called).solve([aval.shape for aval in avals])
         except ValueError as error:
             raise ValueError(f"{title}: the arguments do not have the sizes that abstracted_axes says. {error}") from None
         return NamedCall(general, tuple(sorted(found.items())))

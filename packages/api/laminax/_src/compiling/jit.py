@@ -242,6 +242,7 @@ def _chosen_device(device: Any, backend: str | None) -> Any:
 
 
 _PROGRAM_KEY = ("the device", "the donated arguments", "keep_unused", "whether a device was given", "the compiler options")
+_SIZES_KEY = ("the sizes of named axes",)
 
 
 class JitFunction:
@@ -404,6 +405,9 @@ class JitFunction:
             if config.explain_cache_misses.value:
                 from laminax._src.compiling.cache_misses import explain_recompilation
                 explain_recompilation(f"jit({self.name})", _PROGRAM_KEY, key, entries, call.namer(self.fun))
+                if isinstance(traced, SizedFunction):
+                    explain_recompilation(f"jit({self.name})", _SIZES_KEY, (traced.sizes_text,), traced.compiled_sizes,
+                                          call.namer(self.fun))
             how: dict[str, Any] = {"name": self.name, "is_pinned": options.device is not None, "compiler_options": dict(compiler_options)}
             is_sized = isinstance(traced, SizedFunction)
             found = None if options.keep_unused or is_sized else compile_by_regions(traced.closed, where, donated=donated, **how)

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from laminax_ir.programs.jaxpr import ClosedJaxpr
-from laminax_ir.symbolic.sized_programs import at_sizes
+from laminax_ir.symbolic.sized_programs import at_sizes, value_at_sizes
 from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim
 
 from laminax._src.compiling.tracing import TracedFunction
@@ -47,6 +47,16 @@ class SizedFunction(TracedFunction):
         return self.template.closed
 
     @property
+    def sizes_text(self) -> str:
+        """The sizes, for messages."""
+        return ", ".join(f"{name}={size}" for name, size in self.sizes)
+
+    @property
+    def compiled_sizes(self) -> dict[tuple, SizedFunction]:
+        """What the function has been compiled for, by the texts of the sizes, oldest first."""
+        return {(other.sizes_text,): other for other in self.template.sized.values() if other.programs}
+
+    @property
     def is_constant(self) -> bool:
         """Whether all sizes are numbers."""
         return not any(type(size) is SymbolicDim for _, size in self.sizes)
@@ -71,7 +81,9 @@ class SizedFunction(TracedFunction):
 
 
 def at_call(template: TracedFunction, sizes: tuple[tuple[str, DimSize], ...]) -> SizedFunction:
-    """The function at the sizes of a call, the same object for equal sizes."""
+    """The function at the sizes of a call, the same object for equal sizes; `template` may itself be at sizes that have variables."""
+    if isinstance(template, SizedFunction):
+        return at_call(template.template, value_at_sizes(template.sizes, dict(sizes)))
     found = template.sized.get(sizes)
     if found is None:
         found = template.sized[sizes] = SizedFunction(template, sizes)

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence, runtime_checkable
+from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence, cast, runtime_checkable
 
 import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.pytrees.pytree import structure_errors, tree_flatten, tree_structure, tree_unflatten
 from laminax_ir.refs.refs import Ref, check_aliases
+from laminax_ir.symbolic.sized_programs import value_at_sizes
+from laminax_ir.symbolic.symbolic_dims import is_constant_shape
+from laminax_ir.symbolic.symbolic_solving import ShapeSpecification
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types.arguments import check_hashable
 from laminax_ir.types.array_layouts import Format
 from laminax_ir.types.array_layouts import in_use as layouts_in_use
 from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_array_like
 
+from laminax._src.compiling.abstract_arguments import AvalHolder
 from laminax._src.compiling.checked_results import check_results, is_checking
 from laminax._src.compiling.executables import Program, check_none_deleted, deleted_argument_error, lowering_platform
 from laminax._src.compiling.ref_calls import RefUse, pure_call
+from laminax._src.compiling.sized_functions import at_call
 from laminax._src.placement.partitioning import Partitioning, committed_sharding
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
     from laminax_runtime.running.dispatch import FastpathData
+
+    from laminax._src.compiling.tracing import TracedFunction
 
 
 def _struct(aval: ShapedArray, sharding: runtime.Sharding | None = None) -> ShapeDtypeStruct:
@@ -190,7 +198,7 @@ class Lowered(_Stage):
         if dialect in (None, "stablehlo"):
             return runtime.printed_module(self._module.text, with_locations=debug_info)
         if dialect == "hlo":
-            return runtime.printed_hlo(self._module.text, debug_info)
+            return runtime.printed_hlo(self._static_text, debug_info)
         raise _unknown_dialect("as_text", dialect)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
@@ -198,23 +206,85 @@ class Lowered(_Stage):
         if dialect in (None, "stablehlo"):
             return runtime.mlir_module(self._module.text)
         if dialect == "hlo":
-            return runtime.hlo_computation(self._module.text)
+            return runtime.hlo_computation(self._static_text)
         raise _unknown_dialect("compiler_ir", dialect)
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimates of flops, bytes accessed and so on, before optimisation."""
-        return runtime.hlo_cost_analysis(self._module.text, self._device)
+        return runtime.hlo_cost_analysis(self._static_text, self._device)
 
-    def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
-        """Compiles the module for the device it was lowered for; calls of the function itself then find it compiled."""
+    @cached_property
+    def _static_text(self) -> str:
+        """The module with numbers for all sizes, which HLO has."""
+        module = self._module
+        return runtime.refined_text(module.text) if module.convention.has_dynamic_shapes and not self._is_for_all_sizes else module.text
+
+    @property
+    def _is_for_all_sizes(self) -> bool:
+        return not all(is_constant_shape(aval.shape) for aval in self._signature.in_avals)
+
+    def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled | CompiledForAllSizes:
+        """Compiles the module for the device it was lowered for; calls of the function itself then find it compiled.
+
+        Where the function was lowered for symbolic sizes, each size is compiled when the result is first called with it.
+        """
         jit_function = self._jit_function
         if self._module.platforms != (lowering_platform(self._device),):
             raise ValueError(f"compile: the module was lowered for {', '.join(self._module.platforms)}, and the device is "
                              f"{self._device}; lower for that platform alone")
         check_hashable("compile", "an option's value", *(compiler_options or {}).values())
         compiler_options = {**dict(jit_function.options.compiler_options), **(compiler_options or {})}
+        if self._is_for_all_sizes:
+            return CompiledForAllSizes(self._signature, jit_function, self._traced, self._call, compiler_options)
         program = jit_function.program(self._traced, self._call, self._where, self._module, tuple(sorted(compiler_options.items())))
         return Compiled(self._signature, program, self._ref_use)
+
+
+class CompiledForAllSizes(_Stage):
+    """A function lowered for symbolic sizes; the first call with some sizes compiles it for them, and nothing is traced."""
+
+    def __init__(self, signature: Signature, jit_function: Any, traced: TracedFunction, call: Any,
+                 compiler_options: dict[str, Any]) -> None:
+        super().__init__(signature)
+        self._jit_function = jit_function
+        self._traced = traced
+        self._call = call
+        self._compiler_options = compiler_options
+        self._specification = ShapeSpecification(signature.in_avals, [signature.namer(i) for i in range(len(signature.in_avals))])
+        self._compiled: dict[tuple, Compiled] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves, in_tree = tree_flatten((args, kwargs))
+        if in_tree != self.in_tree:
+            raise TypeError(f"Function compiled with input pytree does not match the input pytree it was called with, "
+                            f"{self._signature.name}: it was compiled for {self.in_tree}, and called with {in_tree}.")
+        shapes = tuple([get_aval(x).shape for x in leaves])
+        compiled = self._compiled.get(shapes)
+        if compiled is None:
+            compiled = self._compiled[shapes] = self.at_shapes(shapes)
+        return compiled(*args, **kwargs)
+
+    def at_shapes(self, shapes: Sequence[tuple[int, ...]]) -> Compiled:
+        """The function compiled for arguments of given shapes.
+
+        Raises:
+          TypeError: if they are not as it was lowered for.
+        """
+        signature = self._signature
+        for i, (shape, aval) in enumerate(zip(shapes, signature.in_avals)):
+            if len(shape) != aval.ndim:
+                raise TypeError(f"Argument '{signature.namer(i)}' compiled with {aval.str_short(short_dtypes=False)} and called with "
+                                f"shape {shape}")
+        try:
+            sizes = self._specification.solve(shapes)
+        except ValueError as error:
+            raise TypeError(f"Argument types differ from the types for which this computation was compiled, {signature.name}: compiled "
+                            f"with {', '.join(aval.str_short(short_dtypes=False) for aval in signature.in_avals)}. {error}") from None
+        avals = value_at_sizes(signature.in_avals, sizes)
+        call = copy(self._call)
+        call.leaves = [AvalHolder(aval) for aval in avals]
+        stage = Traced(self._jit_function, call, avals, at_call(self._traced, tuple(sorted(sizes.items()))))
+        return cast(Compiled, stage.lower().compile(self._compiler_options))
 
 
 def _unknown_dialect(method: str, dialect: Any) -> ValueError:

@@ -50,7 +50,8 @@ def product(*factors: Any) -> Any:
 
 def relative_spacing(a: Any) -> float:
     """The spacing of numbers at 1, times the longer side: how far rounding moves singular values, relatively."""
-    return max_dim(*shape_of(a)[-2:]) * float(dtypes.finfo(dtype_of(a)).eps)
+    size: Any = max_dim(*shape_of(a)[-2:])
+    return size * float(dtypes.finfo(dtype_of(a)).eps)
 
 
 def permuted_rows(b: Any, permutation: Any) -> Any:
