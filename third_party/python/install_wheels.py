@@ -59,6 +59,9 @@ def target_name(distribution: str) -> str:
 def unpack(wheel: pathlib.Path, folder: pathlib.Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)
+        for entry in archive.infolist():
+            if not entry.is_dir() and entry.external_attr >> 16 & 0o100:  # programs, which zipfile does not make executable
+                (folder / entry.filename).chmod(0o755)
     for data in folder.glob("*.data"):
         for scheme in ("purelib", "platlib"):
             if (data / scheme).exists():
