@@ -66,7 +66,7 @@ class ManualAxisType:
             object.__setattr__(self, "unreduced_kind", UnreducedKind.sum)
 
     @property
-    def vur(self) -> frozenset:
+    def vur(self) -> frozenset[Any]:
         """All axes that it names."""
         return self.varying | self.unreduced | self.reduced
 
@@ -75,7 +75,7 @@ class ManualAxisType:
         """Whether it names no axis."""
         return not self.vur
 
-    def invarying(self, mesh: Any) -> frozenset:
+    def invarying(self, mesh: Any) -> frozenset[Any]:
         """The manual axes of a mesh that it does not name."""
         return frozenset(mesh.manual_axes) - self.vur
 
@@ -399,7 +399,7 @@ class ShapeDtypeStruct:
         if manual_axis_type is not None and not isinstance(manual_axis_type, ManualAxisType):
             raise TypeError("ShapeDtypeStruct: `manual_axis_type` must be a `sharding.ManualAxisType`, got "
                             f"{manual_axis_type!r} of type {type(manual_axis_type).__name__}")
-        self.manual_axis_type = manual_axis_type
+        self.manual_axis_type: ManualAxisType | None = manual_axis_type
         self.is_ref = bool(is_ref)
 
     @classmethod
