@@ -46,8 +46,8 @@ def pyright(environment: dict[str, str], *arguments: str, cwd: pathlib.Path) -> 
 def mypy(environment: dict[str, str], program: pathlib.Path, cwd: pathlib.Path) -> str:
     """What mypy prints of one program."""
     interpreter = pathlib.Path(environment["INSTALLED"]).parents[2] / "bin" / "python"
-    command = [sys.executable, "-m", "mypy", f"--python-executable={interpreter}", "--follow-imports=silent", "--cache-dir", str(cwd / "cache")]
-    done = subprocess.run([*command, str(program)], env=environment, cwd=cwd, capture_output=True, text=True)
+    options = [f"--python-executable={interpreter}", "--follow-imports=silent", "--cache-dir", str(cwd / "cache")]
+    done = subprocess.run([sys.executable, "-m", "mypy", *options, str(program)], env=environment, cwd=cwd, capture_output=True, text=True)
     return done.stdout + done.stderr
 
 

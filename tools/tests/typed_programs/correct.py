@@ -1,8 +1,6 @@
 """A program without mistakes."""
 from functools import partial
 
-import numpy as np
-
 import laminax
 import laminax.numpy as jnp
 from laminax import Array, lax, random

@@ -268,7 +268,8 @@ def debug_callback(callback: Callable[..., Any] | None = None, *args: Any, order
     if callback is None:
         _check_options_only("debug_callback", args, kwargs)
         return lambda callback, *args, **kwargs: _call_back(callback, args, kwargs, ordered, partitioned)
-    return _call_back(callback, args, kwargs, ordered, partitioned)
+    _call_back(callback, args, kwargs, ordered, partitioned)
+    return None
 
 
 def _check_options_only(name: str, args: tuple, kwargs: dict[str, Any]) -> None:
@@ -415,7 +416,8 @@ def debug_print(fmt: str | None = None, *args: Any, ordered: bool = False, parti
     if fmt is None:
         _check_options_only("debug_print", args, kwargs)
         return print_
-    return print_(fmt, *args, **kwargs)
+    print_(fmt, *args, **kwargs)
+    return None
 
 
 def debug_log(fmt: str | None = None, *args: Any, ordered: bool = False, partitioned: bool = False, skip_format_check: bool = False,
@@ -433,7 +435,8 @@ def debug_log(fmt: str | None = None, *args: Any, ordered: bool = False, partiti
     if fmt is None:
         _check_options_only("debug_log", args, kwargs)
         return log
-    return log(fmt, *args, **kwargs)
+    log(fmt, *args, **kwargs)
+    return None
 
 
 def _check_format(name: str, fmt: Any, args: tuple, kwargs: dict, skips: bool) -> None:
