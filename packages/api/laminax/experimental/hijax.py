@@ -7,6 +7,7 @@ from laminax_ir.types.ref_types import AbstractRef
 from laminax._src.names.hijax import (
     AvalMutableQDD,
     AvalQDD,
+    HiPrim,
     HiPrimitive,
     HiType,
     MutableHiType,
@@ -20,6 +21,6 @@ from laminax._src.names.hijax import (
     register_hitype,
 )
 
-__all__ = ["AbstractRef", "AbstractValue", "AvalMutableQDD", "AvalQDD", "HiPrimitive", "HiType", "MutableHiType", "ShapedArray",
+__all__ = ["AbstractRef", "AbstractValue", "AvalMutableQDD", "AvalQDD", "HiPrim", "HiPrimitive", "HiType", "MutableHiType", "ShapedArray",
            "TransformedRef", "VJPHiPrimitive", "Zero", "aval_method", "aval_property", "control_flow_allowed_effects", "instantiate_zeros",
            "is_undefined_primal", "register_hitype"]

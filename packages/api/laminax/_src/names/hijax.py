@@ -10,7 +10,7 @@ from typing import Any, Callable, NoReturn
 
 from laminax._src.names.interpreters.ad import Zero, instantiate_zeros, is_undefined_primal
 
-__all__ = ["AvalMutableQDD", "AvalQDD", "HiPrimitive", "HiType", "MutableHiType", "VJPHiPrimitive", "Zero", "aval_method", "aval_property",
+__all__ = ["AvalMutableQDD", "AvalQDD", "HiPrim", "HiPrimitive", "HiType", "MutableHiType", "VJPHiPrimitive", "Zero", "aval_method", "aval_property",
            "control_flow_allowed_effects", "cur_qdd", "instantiate_zeros", "is_undefined_primal", "register_hitype"]
 
 
@@ -46,8 +46,8 @@ class HiPrimitive:
                 "Use a pytree of arrays, or references to arrays (new_ref).")
 
 
-class VJPHiPrimitive:
-    """An operation with derivative rules among its methods: it can be defined, and not be called."""
+class HiPrim:
+    """An operation on values of types of one's own, with its rules as methods: it can be defined, and not be called."""
 
     def __call__(self, *operands: Any) -> NoReturn:
         """Not supported.
@@ -55,7 +55,10 @@ class VJPHiPrimitive:
         Raises:
           NotImplementedError: always.
         """
-        _refuse(f"the operation {type(self).__name__}, an experimental.hijax.VJPHiPrimitive", "Use custom_vjp.")
+        _refuse(f"the operation {type(self).__name__}, an experimental.hijax.HiPrim", "Use custom_vjp.")
+
+
+VJPHiPrimitive = HiPrim  # its name before JAX 0.12
 
 
 class AvalQDD:
