@@ -10,8 +10,10 @@ from typing import Any, Callable, NoReturn
 
 from laminax._src.names.interpreters.ad import Zero, instantiate_zeros, is_undefined_primal
 
-__all__ = ["AvalMutableQDD", "AvalQDD", "HiPrim", "HiPrimitive", "HiType", "MutableHiType", "VJPHiPrimitive", "Zero", "aval_method", "aval_property",
-           "control_flow_allowed_effects", "cur_qdd", "instantiate_zeros", "is_undefined_primal", "register_hitype"]
+__all__ = [
+    "AvalMutableQDD", "AvalQDD", "HiPrim", "HiPrimitive", "HiType", "MutableHiType", "VJPHiPrimitive", "Zero", "aval_method",
+    "aval_property", "control_flow_allowed_effects", "cur_qdd", "instantiate_zeros", "is_undefined_primal", "register_hitype",
+]
 
 
 def _refuse(what: str, advice: str) -> NoReturn:
