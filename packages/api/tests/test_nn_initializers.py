@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import laminax
+import laminax.numpy as jnp
+from laminax import random
 from laminax.nn import initializers
 
 
@@ -33,3 +35,23 @@ def test_complex_variance_scaling_has_its_variance_and_no_preferred_phase(distri
     np.testing.assert_allclose([np.mean(z), np.mean(z**2)], 0, atol=0.05)
     if largest is not None:
         assert 0.95 * largest < np.abs(z).max() <= largest * (1 + 1e-6)
+
+
+def test_normal_values_are_one_product_away_from_the_inverse_error_function():
+    """JAX's order of the arithmetic: (sqrt(2) * stddev) * erf_inv(u); the other order has other last bits."""
+    key, shape = random.key(3), (5, 7)
+    u = random.uniform(key, shape, minval=np.nextafter(np.float32(-1), np.float32(0)), maxval=1.0)
+    inverse = laminax.lax.erf_inv(u)
+    for stddev in (0.01, 0.3):
+        expected = jnp.asarray(np.float32(np.sqrt(2)) * np.float32(stddev)) * inverse
+        np.testing.assert_array_equal(initializers.normal(stddev)(key, shape), expected)
+    scaled = initializers.variance_scaling(2.0, "fan_in", "normal")(key, shape)
+    np.testing.assert_array_equal(scaled, jnp.asarray(np.float32(np.sqrt(2)) * np.sqrt(np.float32(2.0 / 5))) * inverse)
+
+
+def test_weights_without_elements_and_vectors_with_a_named_axis():
+    assert initializers.lecun_normal()(random.key(0), (0, 3)).shape == (0, 3)
+    vector = initializers.variance_scaling(1.0, "fan_in", "normal", in_axis=0, out_axis=())(random.key(0), (10000,))
+    np.testing.assert_allclose(np.std(vector), 0.01, rtol=0.03)  # 4 standard errors, each 1/sqrt(2 n)
+    with pytest.raises(ValueError, match="Must be at least 2D"):
+        initializers.lecun_normal()(random.key(0), (3,))

@@ -10,6 +10,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
+import numpy as np
+
+from laminax_ir.ops.special import erf_inv
+
 from laminax._src.numerics.floor import takes_out_sharding
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.linalg import factorizations
@@ -58,8 +62,16 @@ def normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initiali
     """An initializer drawing from the normal distribution with mean 0 and standard deviation `stddev`."""
     @takes_out_sharding
     def init(key: ArrayLike, shape: tuple[int, ...], dtype: Any = dtype, out_sharding: Any = None) -> Array:
-        return samplers.normal(key, shape, _dtype(dtype)) * jnp.array(stddev, _dtype(dtype))
+        return _scaled_normal(key, shape, _dtype(dtype), jnp.array(stddev, _dtype(dtype)))
     return init
+
+
+def _scaled_normal(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike, stddev: Array) -> Array:
+    """stddev times the normal distribution, by one product: the order of the arithmetic decides the last bits, which are those of JAX."""
+    if jnp.issubdtype(dtype, jnp.complexfloating):
+        return samplers.normal(key, shape, dtype) * stddev
+    above_minus_one = np.nextafter(np.array(-1, dtype), np.array(0, dtype), dtype=dtype)
+    return jnp.array(math.sqrt(2), dtype) * stddev * erf_inv(samplers.uniform(key, shape, dtype, above_minus_one, np.array(1, dtype)))
 
 
 def truncated_normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike | None = None, lower: ArrayLike = -2.0,
@@ -100,9 +112,10 @@ def variance_scaling(scale: float, mode: str, distribution: str, in_axis: int | 
         dtype = _dtype(dtype)
         is_complex = jnp.issubdtype(dtype, jnp.complexfloating)
         fan_in, fan_out = _fans(tuple(shape), in_axis, out_axis, batch_axis)
-        variance = jnp.array(scale / _FANS[mode](fan_in, fan_out), dtype=dtype)
+        units = _FANS[mode](fan_in, fan_out)
+        variance = jnp.array(scale / units if units else 0, dtype=dtype)
         if distribution == "normal":
-            return samplers.normal(key, shape, dtype) * jnp.sqrt(variance)
+            return _scaled_normal(key, shape, dtype, jnp.sqrt(variance))
         if distribution == "uniform":
             if is_complex:
                 return _complex_within(key, shape, variance.dtype, jnp.sqrt) * jnp.sqrt(2 * variance)  # a disc of radius 1 has variance 1/2
@@ -136,12 +149,13 @@ _FANS: dict[str, Callable[[float, float], float]] = {
 
 
 def _fans(shape: tuple[int, ...], in_axis: Any, out_axis: Any, batch_axis: Any) -> tuple[float, float]:
-    if len(shape) <= 1:
+    if len(shape) <= 1 and in_axis == -2:
         raise ValueError(f"Can't compute input and output sizes of a {len(shape)}-dimensional weights tensor. Must be at least "
-                         f"2D; got shape {shape}.")
+                         f"2D; got shape {shape}. Otherwise give in_axis")
     in_size, out_size, batch_size = (math.prod(shape[i] for i in ((axes,) if isinstance(axes, int) else axes))
                                      for axes in (in_axis, out_axis, batch_axis))
-    receptive_field = math.prod(shape) / in_size / out_size / batch_size
+    sizes = in_size * out_size * batch_size
+    receptive_field = math.prod(shape) / sizes if sizes else 0
     return in_size * receptive_field, out_size * receptive_field
 
 

@@ -175,11 +175,13 @@ def truncated_normal(key: ArrayLike, lower: ArrayLike, upper: ArrayLike, shape: 
     typed = typed_key("truncated_normal", key)
     dtype = checked_dtype("truncated_normal", dtype)
     shape = shape_of_parameters("truncated_normal", shape, lower, upper)
-    return _truncated_normal(typed, converted(lower, dtype), converted(upper, dtype), shape=shape, dtype=dtype)
+    return _truncated_normal(typed, lower, upper, shape=shape, dtype=dtype)
 
 
 @fused(static_argnames=_STATIC)
 def _truncated_normal(key: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
+    # within the program: that of integer ends vectorizes otherwise than that of floats, and rounds otherwise
+    lower, upper = converted(lower, dtype), converted(upper, dtype)
     sqrt2 = np.array(np.sqrt(2), dtype)[()]
     infinity = np.array(np.inf, dtype)[()]
     u = _uniform(key, erf(e.div(lower, sqrt2)), erf(e.div(upper, sqrt2)), shape=shape, dtype=dtype)
