@@ -16,4 +16,25 @@ __all__, __getattr__, __dir__ = contents(__name__, {
     "linen.filters": "DenyList",
     "linen.frozen_dict": "FrozenDict",
     "linen.metadata": "unbox",
-})
+    # layers
+    "linen.layers.linear": "Dense DenseGeneral Einsum Embed",
+    "linen.layers.convolutions": "Conv ConvLocal ConvTranspose",
+    "linen.layers.normalization": "BatchNorm GroupNorm InstanceNorm LayerNorm RMSNorm",
+    "linen.layers.weight_normalization": "SpectralNorm WeightNorm",
+    "linen.layers.stochastic": "Dropout",
+    "linen.layers.attention": "combine_masks dot_product_attention dot_product_attention_weights make_attention_mask make_causal_mask",
+    "linen.layers.multi_head_attention": "MultiHeadAttention MultiHeadDotProductAttention SelfAttention",
+    "linen.layers.recurrent": "ConvLSTMCell GRUCell LSTMCell MGUCell OptimizedLSTMCell RNNCellBase SimpleCell",
+    "linen.layers.sequences": "Bidirectional RNN flip_sequences",
+    "linen.layers.combinators": "BatchApply Sequential",
+    "linen.layers.pooling": "avg_pool max_pool min_pool pool",
+    "linen.layers.activation": "PReLU normalize",
+    "linen.layers.dtypes": "canonicalize_dtype promote_dtype",
+    "numerics.nn.activations": """
+        celu elu gelu glu hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu log_sigmoid relu relu6 selu sigmoid silu soft_sign softplus
+        swish tanh""",
+    "numerics.nn.normalization": "log_softmax one_hot softmax standardize",
+    "numerics.numpy.logarithmic_sums": "logsumexp",
+    "numerics.nn.initializers": "ones zeros",
+    "linen.layers.initializers": "ones_init zeros_init",
+}, submodules=["initializers", "serialization"])

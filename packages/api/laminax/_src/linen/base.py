@@ -9,7 +9,7 @@ import copy
 import dataclasses
 import enum
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, dataclass_transform
 
 from laminax_ir.pytrees.pytree import keystr, tree_flatten_with_path, tree_leaves, tree_unflatten
 
@@ -73,6 +73,7 @@ class ModuleState:
         self.autoname_cursor = dict(other.autoname_cursor)
 
 
+@dataclass_transform(field_specifiers=(dataclasses.field,))
 class ModuleBase:
     """The base of `Module`, by which its parts know one another."""
     scope: Scope | None

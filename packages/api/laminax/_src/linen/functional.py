@@ -146,7 +146,8 @@ def merge_param(name: str, a: Any, b: Any) -> Any:
     Raises:
       ValueError: both are None, or neither is.
     """
-    if (a is None) == (b is None):
-        both = "neither was" if a is None else "both were"
-        raise ValueError(f'Parameter "{name}" must be passed to the constructor or at call time, and {both}.')
+    if a is None and b is None:
+        raise ValueError(f'Parameter "{name}" must be passed to the constructor or at call time.')
+    if a is not None and b is not None:
+        raise ValueError(f'Parameter "{name}" was passed to the constructor and at call time. Should be passed just once.')
     return b if a is None else a

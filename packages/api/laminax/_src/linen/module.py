@@ -9,7 +9,6 @@ that holds modules is first looked at. Names of submodules, and so the shape of 
 from __future__ import annotations
 
 import dataclasses
-import typing
 from typing import Any, Callable, ClassVar, Iterator, Mapping, TypeVar
 
 from laminax_ir.pytrees.pytree import tree_map
@@ -41,7 +40,6 @@ _NOT_METHODS = frozenset("""
     __delattr__ __dir__ __reduce__ __reduce_ex__ __getstate__ __setstate__ __copy__ __deepcopy__""".split())
 
 
-@typing.dataclass_transform(kw_only_default=False, field_specifiers=(dataclasses.field,))
 class Module(ModuleBase):
     """The base class of modules. Subclasses are dataclasses, without a decorator.
 
@@ -555,7 +553,7 @@ def _unbound_hash(own_hash: Callable[[Any], int]) -> Callable[[Any], int]:
 
 def _wrap_attributes(cls: type[Module]) -> None:
     """Wraps the methods and descriptors of a class."""
-    fields = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]  # a dataclass by now
+    fields = {field.name for field in dataclasses.fields(cls)}
     for name, value in _class_attributes(cls):
         if name in _NOT_METHODS or name in fields:
             continue

@@ -1,0 +1,1 @@
+"""The layers of `laminax.linen`, a module for each subject."""
