@@ -2,18 +2,53 @@
 """Modules of neural networks, as Flax's `linen` has them. A table of contents: names load on first use."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from laminax._array import Array
 from laminax._src.linen.calls import F
 from laminax._src.linen.filters import Filter
 from laminax._src.linen.functional import Captured
 from laminax._src.linen.lifted_loops import Broadcast
 from laminax._src.linen.module import Module as _Module
+from laminax._src.numerics.nn.initializers import Initializer
+from laminax.typing import ArrayLike, DTypeLike
 from typing import Any
 from laminax._src.linen.filters import DenyList as DenyList
 from laminax._src.linen.frozen_dict import FrozenDict as FrozenDict
+from laminax._src.linen.layers.activation import PReLU as PReLU
+from laminax._src.linen.layers.combinators import BatchApply as BatchApply
+from laminax._src.linen.layers.combinators import Sequential as Sequential
+from laminax._src.linen.layers.convolutions import Conv as Conv
+from laminax._src.linen.layers.convolutions import ConvLocal as ConvLocal
+from laminax._src.linen.layers.convolutions import ConvTranspose as ConvTranspose
+from laminax._src.linen.layers.linear import Dense as Dense
+from laminax._src.linen.layers.linear import DenseGeneral as DenseGeneral
+from laminax._src.linen.layers.linear import Einsum as Einsum
+from laminax._src.linen.layers.linear import Embed as Embed
+from laminax._src.linen.layers.multi_head_attention import MultiHeadAttention as MultiHeadAttention
+from laminax._src.linen.layers.multi_head_attention import MultiHeadDotProductAttention as MultiHeadDotProductAttention
+from laminax._src.linen.layers.multi_head_attention import SelfAttention as SelfAttention
+from laminax._src.linen.layers.normalization import BatchNorm as BatchNorm
+from laminax._src.linen.layers.normalization import GroupNorm as GroupNorm
+from laminax._src.linen.layers.normalization import InstanceNorm as InstanceNorm
+from laminax._src.linen.layers.normalization import LayerNorm as LayerNorm
+from laminax._src.linen.layers.normalization import RMSNorm as RMSNorm
+from laminax._src.linen.layers.recurrent import ConvLSTMCell as ConvLSTMCell
+from laminax._src.linen.layers.recurrent import GRUCell as GRUCell
+from laminax._src.linen.layers.recurrent import LSTMCell as LSTMCell
+from laminax._src.linen.layers.recurrent import MGUCell as MGUCell
+from laminax._src.linen.layers.recurrent import OptimizedLSTMCell as OptimizedLSTMCell
+from laminax._src.linen.layers.recurrent import RNNCellBase as RNNCellBase
+from laminax._src.linen.layers.recurrent import SimpleCell as SimpleCell
+from laminax._src.linen.layers.sequences import Bidirectional as Bidirectional
+from laminax._src.linen.layers.sequences import RNN as RNN
+from laminax._src.linen.layers.stochastic import Dropout as Dropout
+from laminax._src.linen.layers.weight_normalization import SpectralNorm as SpectralNorm
+from laminax._src.linen.layers.weight_normalization import WeightNorm as WeightNorm
 from laminax._src.linen.lifting import In as In
 from laminax._src.linen.lifting import Out as Out
 from laminax._src.linen.module import Module as Module
 from laminax._src.linen.scope import Variable as Variable
+from laminax.linen import initializers as initializers
+from laminax.linen import serialization as serialization
 
 __all__: list[str]
 
@@ -21,7 +56,19 @@ def add_metadata_axis(target: Any, variable_axes: Mapping[Filter, Any] = ..., me
     """Tells the boxes of variables of an axis that the module does not know of, as `vmap` does for the one that it adds."""
 def apply(fn: Callable[..., Any], module: _Module, mutable: Filter = False, capture_intermediates: Captured = False) -> Callable[..., Any]:
     """`fn(module, *args)` as a function of the variables: `apply(fn, module)(variables, *args, rngs=...)`."""
+def avg_pool(
+    inputs: Array,
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Any = 'VALID',
+    count_include_pad: bool = True,
+) -> Array:
+    """The mean of each window."""
 broadcast: Broadcast
+def canonicalize_dtype(*args: Any, dtype: DTypeLike | None = None, inexact: bool = True) -> DTypeLike:
+    """The dtype to compute in: `dtype` where it is given, otherwise the one that the arguments promote to."""
+def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
+    """Continuously differentiable ELU: max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1)."""
 def checkpoint(
     target: Any,
     variables: Filter = True,
@@ -33,6 +80,8 @@ def checkpoint(
     methods: Any = None,
 ) -> Any:
     """Lifted version of `laminax.checkpoint`: methods whose intermediate values are computed again for derivatives, and not kept."""
+def combine_masks(*masks: Array | None, dtype: DTypeLike = ...) -> Array | None:
+    """The mask that allows what all masks allow; None among them allows all."""
 def compact(fun: F) -> F:
     """Marks a method in which submodules and parameters are made where they are used. A class has at most one."""
 def compact_name_scope(fun: F) -> F:
@@ -57,10 +106,54 @@ def custom_vjp(
     """Lifted version of `laminax.custom_vjp`: a function of a module with a reverse rule of its own."""
 def disable_named_call() -> None:
     """Leaves the names of modules out of profiles and programs."""
+def dot_product_attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    bias: Array | None = None,
+    mask: Array | None = None,
+    broadcast_dropout: bool = True,
+    dropout_rng: Array | None = None,
+    dropout_rate: float = 0.0,
+    deterministic: bool = False,
+    dtype: DTypeLike | None = None,
+    precision: Any = None,
+    module: Any = None,
+    force_fp32_for_softmax: bool = False,
+    einsum_dot_general: Callable[..., Array] | None = None,
+    qk_attn_weights_einsum: Callable[..., Array] | None = None,
+    attn_weights_value_einsum: Callable[..., Array] | None = None,
+) -> Array:
+    """For each query the mean of the values, weighted by `dot_product_attention_weights` of their keys."""
+def dot_product_attention_weights(
+    query: Array,
+    key: Array,
+    bias: Array | None = None,
+    mask: Array | None = None,
+    broadcast_dropout: bool = True,
+    dropout_rng: Array | None = None,
+    dropout_rate: float = 0.0,
+    deterministic: bool = False,
+    dtype: DTypeLike | None = None,
+    precision: Any = None,
+    module: Any = None,
+    force_fp32_for_softmax: bool = False,
+    einsum_dot_general: Callable[..., Array] | None = None,
+    einsum: Callable[..., Array] | None = None,
+) -> Array:
+    """How much each query attends to each key: softmax(query @ key^T / sqrt(size) + bias), per head."""
+def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
+    """Exponential linear unit: x for x > 0, alpha * (exp(x) - 1) elsewhere."""
 def enable_named_call() -> None:
     """Has methods' operations named after their modules in profiles and programs, as is the default."""
+def flip_sequences(inputs: Array, seq_lengths: Array | None, num_batch_dims: int, time_major: bool) -> Array:
+    """Sequences read from their ends; what is beyond their lengths stays at the end, in reverse order too."""
 def fold_rngs(target: Any, variables: Filter = True, rngs: Filter = True) -> Any:
     """Has a module draw its random keys from new streams, as `jit` does, without compiling it."""
+def gelu(x: ArrayLike, approximate: bool = True) -> Array:
+    """Gaussian error linear unit, x * Phi(x) with the normal distribution function Phi."""
+def glu(x: ArrayLike, axis: int = -1) -> Array:
+    """Gated linear unit: the first half of `axis` times the sigmoid of the second half."""
 def grad(
     fn: Callable[..., Any],
     mdl: Any,
@@ -71,6 +164,14 @@ def grad(
     rngs: Filter = True,
 ) -> Any:
     """Lifted version of `laminax.grad`: the gradients of a function of a module by the other arguments, a tuple of them."""
+def hard_sigmoid(x: ArrayLike) -> Array:
+    """relu6(x + 3) / 6."""
+def hard_silu(x: ArrayLike) -> Array:
+    """x * hard_sigmoid(x). Source: Howard et al., "Searching for MobileNetV3", 2019."""
+def hard_swish(x: ArrayLike) -> Array:
+    """x * hard_sigmoid(x). Source: Howard et al., "Searching for MobileNetV3", 2019."""
+def hard_tanh(x: ArrayLike) -> Array:
+    """x limited to [-1, 1]."""
 def init(fn: Callable[..., Any], module: _Module, mutable: Filter = ..., capture_intermediates: Captured = False) -> Callable[..., Any]:
     """`fn(module, *args)` as a function of keys: `init(fn, module)(rngs, *args)` gives the variables."""
 def init_with_output(
@@ -104,6 +205,31 @@ def jvp(
     rngs: Filter = True,
 ) -> tuple[Any, Any]:
     """Lifted version of `laminax.jvp`: the result of a function of a module, and its tangent."""
+def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 0.01) -> Array:
+    """x for x >= 0, negative_slope * x elsewhere."""
+def log_sigmoid(x: ArrayLike) -> Array:
+    """log(sigmoid(x)), computed as -softplus(-x)."""
+def log_softmax(x: ArrayLike, axis: int | tuple[int, ...] | None = -1, where: Array | None = None) -> Array:
+    """Logarithm of softmax, computed as x - logsumexp(x). Elements left out by `where` get -inf."""
+def logsumexp(
+    a: ArrayLike,
+    axis: Any = None,
+    b: ArrayLike | None = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: ArrayLike | None = None,
+) -> Any:
+    """log(sum(b * exp(a))), without overflow."""
+def make_attention_mask(
+    query_input: Array,
+    key_input: Array,
+    pairwise_fn: Callable[..., Any] = ...,
+    extra_batch_dims: int = 0,
+    dtype: DTypeLike = ...,
+) -> Array:
+    """A mask from a function of each query and each key."""
+def make_causal_mask(x: Array, extra_batch_dims: int = 0, dtype: DTypeLike = ...) -> Array:
+    """A mask by which each position sees itself and those before it."""
 def map_variables(
     target: Any,
     mapped_collections: Filter = True,
@@ -116,14 +242,50 @@ def map_variables(
     methods: Any = None,
 ) -> Any:
     """Changes how a module sees some of its variables, whatever they are outside: tied, transposed, normalized, quantized."""
+def max_pool(inputs: Array, window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Any = 'VALID') -> Array:
+    """The maximum of each window; the arguments are those of `avg_pool`, and what is padded does not count."""
 def merge_param(name: str, a: Any, b: Any) -> Any:
     """The one of two values that is not None: that of a field, or that of a call's argument."""
+def min_pool(inputs: Array, window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Any = 'VALID') -> Array:
+    """The minimum of each window; the arguments are those of `avg_pool`, and what is padded does not count."""
 def named_call(class_fn: F, force: bool = True) -> F:
     """A function of a module whose operations are named after the module and it, in profiles and programs."""
+def normalize(
+    x: ArrayLike,
+    axis: int | tuple[int, ...] | None = -1,
+    mean: ArrayLike | None = None,
+    variance: ArrayLike | None = None,
+    epsilon: ArrayLike = 1e-05,
+    where: ArrayLike | None = None,
+    *,
+    algorithm: str = 'fast',
+) -> Array:
+    """(x - mean) / sqrt(variance + epsilon) along an axis; mean and variance are computed unless given."""
 def nowrap(fun: F) -> F:
     """Marks a method that is called as it is: it makes no submodules, and nothing happens around its calls."""
+def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, axis: int = -1, out_sharding: Any = None) -> Array:
+    """One-hot codes of integers."""
+def ones(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None, out_sharding: Any = None) -> Array:
+    """Ones; the key is not used."""
+def ones_init() -> Initializer:
+    """The initializer `ones`, for code that calls what makes initializers."""
 def override_named_call(enable: bool = True) -> Iterator[None]:
     """A context in which operations are named after their modules, or are not."""
+def pool(
+    inputs: Array,
+    init: Any,
+    reduce_fn: Callable[[Array, Array], Array],
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None,
+    padding: Any,
+) -> Array:
+    """Reduces every window of the spatial axes by a monoid."""
+def promote_dtype(*args: Any, dtype: DTypeLike | None = None, inexact: bool = True) -> list[Any]:
+    """The arguments as arrays of one dtype, that of `canonicalize_dtype`; None stays None."""
+def relu(x: ArrayLike) -> Array:
+    """Rectified linear unit, max(x, 0). Its derivative is 1 for x > 0 and 0 elsewhere, at 0 too."""
+def relu6(x: ArrayLike) -> Array:
+    """Rectified linear unit limited to 6: min(max(x, 0), 6). Its derivative is 1 for 0 < x < 6 and 0 elsewhere, at 0 and 6 too."""
 def remat(
     target: Any,
     variables: Filter = True,
@@ -163,6 +325,31 @@ def scan(
     check_constancy_invariants: bool = True,
 ) -> Any:
     """Lifted version of `laminax.lax.scan`: a method `(carry, *xs) -> (carry, ys)`, applied along an axis of xs."""
+def selu(x: ArrayLike) -> Array:
+    """Scaled ELU with the self-normalising constants of Klambauer et al., NIPS 2017."""
+def sigmoid(x: ArrayLike) -> Array:
+    """Logistic function, 1 / (1 + exp(-x))."""
+def silu(x: ArrayLike) -> Array:
+    """Sigmoid linear unit, x * sigmoid(x); also called swish."""
+def soft_sign(x: ArrayLike) -> Array:
+    """x / (|x| + 1)."""
+def softmax(x: ArrayLike, axis: int | tuple[int, ...] | None = -1, where: Array | None = None) -> Array:
+    """exp(x) / sum(exp(x)) along an axis, without overflow."""
+def softplus(x: ArrayLike) -> Array:
+    """Smooth rectifier, log(1 + exp(x))."""
+def standardize(
+    x: ArrayLike,
+    axis: int | tuple[int, ...] | None = -1,
+    mean: ArrayLike | None = None,
+    variance: ArrayLike | None = None,
+    epsilon: ArrayLike = 1e-05,
+    where: ArrayLike | None = None,
+    *,
+    algorithm: str = 'fast',
+) -> Array:
+    """(x - mean) / sqrt(variance + epsilon) along an axis; mean and variance are computed unless given."""
+def swish(x: ArrayLike) -> Array:
+    """Sigmoid linear unit, x * sigmoid(x); also called swish."""
 def switch(
     index: Any,
     branches: Sequence[Callable[..., Any]],
@@ -172,6 +359,8 @@ def switch(
     rngs: Filter = True,
 ) -> Any:
     """Lifted version of `laminax.lax.switch`: one of several functions of a module, chosen by an integer that may be traced."""
+def tanh(x: ArrayLike) -> Array:
+    """Hyperbolic tangent."""
 def unbox(tree: Any) -> Any:
     """The tree with values in place of the boxes around them."""
 def value_and_grad(
@@ -220,3 +409,7 @@ def while_loop(
     split_rngs: Mapping[Filter, bool] = ...,
 ) -> Any:
     """Lifted version of `laminax.lax.while_loop`, of functions of a module and of the carry."""
+def zeros(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None, out_sharding: Any = None) -> Array:
+    """Zeros; the key is not used."""
+def zeros_init() -> Initializer:
+    """The initializer `zeros`, for code that calls what makes initializers."""

@@ -198,9 +198,9 @@ def _keys_and_values(inputs_q: Array, inputs_k: Array | None, inputs_v: Array | 
     if inputs_v is None:
         return inputs_k, inputs_k
     if inputs_v.shape[-1] == inputs_v.shape[-2]:
-        warnings.warn("the function signature of MultiHeadDotProductAttention's `__call__` method has changed: the third argument "
-                      f"is inputs_v. It has the shape {inputs_v.shape}, with two last axes of one size; if it is meant as the mask, give it as mask=...",
-                      DeprecationWarning, stacklevel=3)
+        warnings.warn("the function signature of MultiHeadDotProductAttention's `__call__` method has changed: the third argument is "
+                      f"inputs_v. It has the shape {inputs_v.shape}, with two last axes of one size; if it is meant as the mask, give it "
+                      "as mask=...", DeprecationWarning, stacklevel=3)
     return inputs_k, inputs_v
 
 
