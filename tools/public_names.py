@@ -15,6 +15,7 @@ import inspect
 import json
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 import warnings
@@ -113,11 +114,25 @@ def described(value: Any) -> dict[str, Any]:
 
 
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
-    for name in sorted(dir(kind)):
+    for name in sorted({*dir(kind), *_instance_attributes(kind)}):
         if not name.startswith("_"):
             value = inspect.getattr_static(kind, name, None)  # None for what __dir__ or the metaclass answers
             function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
             yield name, parameters(function) if inspect.isfunction(function) else None
+
+
+def _instance_attributes(kind: type) -> Iterator[str]:
+    """The attributes that a class declares for its instances, or that its constructor sets."""
+    for base in kind.__mro__:
+        declared = vars(base).get("__annotations__")
+        yield from declared if isinstance(declared, dict) else ()
+        if inspect.isfunction(constructor := vars(base).get("__init__")):
+            try:
+                source = inspect.getsource(constructor)
+            except (OSError, TypeError):  # made by a call, as those of dataclasses are
+                continue
+            yield from re.findall(r"\bself\.([a-z]\w*)(?:: [^=\n]+)? = ", source)
+            yield from re.findall(r"\bself\._set\(\"(\w+)\"", source)
 
 
 def parameters(function: Any) -> list[list[Any]] | None:

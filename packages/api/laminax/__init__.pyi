@@ -337,11 +337,12 @@ def make_jaxpr(
 ) -> Callable[..., Any]:
     """Makes a function that returns the jaxpr of `fun` for example arguments."""
 def make_mesh(
-    axis_shapes: Sequence[int],
-    axis_names: str | Sequence[Hashable],
+    axis_sizes: Sequence[int] | None = None,
+    axis_names: str | Sequence[Hashable] = ...,
     axis_types: AxisType | Sequence[AxisType] | None = None,
     *,
     devices: Sequence[Any] | None = None,
+    axis_shapes: Sequence[int] | None = None,
 ) -> Mesh:
     """A mesh over the first devices there are, in their order."""
 def make_user_context(default_value: Any = None) -> UserContext:

@@ -41,11 +41,11 @@ def is_constant_dim(d: Any) -> bool:
     """Whether the size of an axis is a number, and no expression in variables."""
 def is_constant_shape(shape: Iterable[Any]) -> bool:
     """Whether all sizes are numbers."""
-def jaxpr_as_fun(closed: _ClosedJaxpr) -> Callable[..., list[Any]]:
-    """The closed jaxpr as a Python function of its flat arguments, returning the list of results."""
-def max_dim(x: DimSize, y: DimSize) -> DimSize:
+def jaxpr_as_fun(closed_jaxpr: _ClosedJaxpr, *args: Any) -> Callable[..., list[Any]]:
+    """The closed jaxpr as a Python function of its flat arguments, or of those after `args`, returning the list of results."""
+def max_dim(d1: DimSize, d2: DimSize) -> DimSize:
     """The larger of two sizes."""
-def min_dim(x: DimSize, y: DimSize) -> DimSize:
+def min_dim(d1: DimSize, d2: DimSize) -> DimSize:
     """The smaller of two sizes."""
 no_effects: frozenset[Any]
 def subjaxprs(eqn: _JaxprEqn) -> list[_Jaxpr]:

@@ -8,5 +8,5 @@ from laminax_transforms.custom.custom_batching import custom_vmap as custom_vmap
 
 __all__: list[str]
 
-def sequential_vmap(fun: Callable[..., Any]) -> _custom_vmap:
+def sequential_vmap(f: Callable[..., Any]) -> _custom_vmap:
     """Makes a function that `vmap` calls once per example, in a loop."""

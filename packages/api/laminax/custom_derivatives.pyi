@@ -21,5 +21,5 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
     """The values of the arguments of a forward rule with `symbolic_zeros`, without the marks of what is differentiated."""
 def linear_call(fun: Callable[..., Any], fun_transpose: Callable[..., Any], residual_args: Any, linear_args: Any) -> Any:
     """Calls a linear function whose transpose is a second given function, and is not derived from the first."""
-def zero_from_primal(value: Any, symbolic_zeros: bool = False) -> Any:
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
     """Zero tangents for a pytree of values: arrays, or `SymbolicZero`s."""

@@ -7,7 +7,7 @@ from laminax_ir.ops.callbacks import debug_log as log
 from laminax_ir.ops.callbacks import debug_print as print
 from laminax_ir.programs.effects import DebugEffect, OrderedDebugEffect
 
-from laminax._src.debugging.breakpoints import debug_breakpoint as breakpoint
+from laminax._src.debugging.breakpoints import breakpoint
 from laminax._src.parallel.sharding_pictures import inspect_array_sharding, visualize_array_sharding, visualize_sharding
 
 __all__ = [

@@ -16,12 +16,12 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
 def finfo(dtype: DTypeLike) -> Any:
     """The limits of a floating-point type; of a complex type, those of its parts; of an array or a number, those of its dtype."""
 float0: VoidDType
-def iinfo(dtype: DTypeLike) -> Any:
+def iinfo(int_type: DTypeLike) -> Any:
     """The limits of an integer type, or of that of an array or a number: `bits`, `min` and `max`."""
 def issubdtype(a: Any, b: Any) -> bool:
     """Whether the dtype or scalar type a lies at or below b in the hierarchy of scalar types."""
 def itemsize_bits(dtype: Any) -> int:
-    """The bits of one element that carry information: 4 for int4, though NumPy stores it in a byte."""
+    """The bits of one element that carry information, by the name that users know; see `bit_width`."""
 def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
     """The dtype of an operation on these operands."""
 def scalar_type_of(x: Any) -> type[Any]:

@@ -61,6 +61,33 @@ def test_nearest_repeats_pixels():
     assert small.dtype == np.int32 and image.resize(np.arange(4), (8,), "linear").dtype == np.float32
 
 
+def test_areas_are_averages_of_what_a_new_pixel_covers():
+    photo = np.random.default_rng(0).normal(size=(6, 8)).astype(np.float32)
+    np.testing.assert_allclose(image.resize(photo, (3, 2), "area"), photo.reshape(3, 2, 2, 4).mean((1, 3)), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(image.resize(photo, (12, 16), "area"), photo.repeat(2, 0).repeat(2, 1))
+    thirds = image.resize(photo[0], (3,), "area")  # 8 pixels in 3: the third pixel is shared by two of them
+    expected = [(photo[0, 0] + photo[0, 1] + photo[0, 2] * 2 / 3) * 3 / 8,
+                (photo[0, 2] / 3 + photo[0, 3:5].sum() + photo[0, 5] / 3) * 3 / 8,
+                (photo[0, 5] * 2 / 3 + photo[0, 6:].sum()) * 3 / 8]
+    np.testing.assert_allclose(thirds, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("size", [3, 12])
+def test_cubic_as_pytorch_has_it(size):
+    """The kernel at a = -3/4, on an image that goes on with the pixels of its edges."""
+    row = np.random.default_rng(0).normal(size=5)
+
+    def kernel(x):
+        x = abs(x)
+        return 1.25 * x**3 - 2.25 * x**2 + 1 if x < 1 else -0.75 * x**3 + 3.75 * x**2 - 6 * x + 3 if x < 2 else 0.0
+
+    places = [(i + 0.5) * 5 / size - 0.5 for i in range(size)]
+    expected = [sum(kernel(place - j) * row[min(max(j, 0), 4)] for j in range(-3, 9)) for place in places]
+    method = image.ResizeMethod.CUBIC_PYTORCH
+    np.testing.assert_allclose(image.resize(row.astype(np.float32), (size,), method, antialias=False), expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_array_equal(image.resize(row, (size,), "bicubic-pytorch"), image.resize(row, (size,), "cubic"))
+
+
 def test_gradients_and_batches():
     grown = lambda x: image.resize(x, (5, 6), "cubic")  # noqa: E731
     cotangent = np.arange(30, dtype=np.float32).reshape(5, 6)

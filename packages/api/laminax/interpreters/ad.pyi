@@ -18,7 +18,7 @@ def add_jaxvals(x: Any, y: Any) -> Any:
 add_jaxvals_p: Primitive
 def add_tangents(x: Any, y: Any) -> Any:
     """The sum of two tangents, each an array or a `Zero`."""
-def defbilinear(primitive: Primitive, lhs_rule: Callable[..., Any], rhs_rule: Callable[..., Any]) -> None:
+def defbilinear(prim: Primitive, lhs_rule: Callable[..., Any], rhs_rule: Callable[..., Any]) -> None:
     """Declares an operation of two operands linear in each of them."""
 def defjvp(primitive: Primitive, *jvprules: Callable[..., Any] | None) -> None:
     """Defines the JVP as a sum over operands."""

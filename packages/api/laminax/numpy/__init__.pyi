@@ -501,7 +501,7 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: _bool = False, *, inplace:
     """An array with a value, or values, on its diagonal."""
 def finfo(dtype: DTypeLike) -> Any:
     """The limits of a floating-point type; of a complex type, those of its parts; of an array or a number, those of its dtype."""
-def fix(x: ArrayLike, /) -> Array:
+def fix(x: ArrayLike) -> Array:
     """The whole number next to x on the way to 0, elementwise; integers stay."""
 def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The places of the elements of the flat array that are not 0; parameters as for `nonzero`."""
@@ -628,7 +628,7 @@ def i0(x: ArrayLike) -> Array:
     """Modified Bessel function of order 0, elementwise."""
 def identity(n: int, dtype: DTypeLike | None = None) -> Array:
     """The identity matrix of shape [n, n]."""
-def iinfo(dtype: DTypeLike) -> Any:
+def iinfo(int_type: DTypeLike) -> Any:
     """The limits of an integer type, or of that of an array or a number: `bits`, `min` and `max`."""
 def imag(val: ArrayLike, /) -> Array:
     """The imaginary part, elementwise; 0 for a real array."""
@@ -1270,7 +1270,7 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Any, ...]:
     """The indices of the upper triangle of a matrix."""
 def true_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
     """x / y; integers are taken as floats, elementwise."""
-def trunc(x: ArrayLike, /) -> Array:
+def trunc(x: ArrayLike) -> Array:
     """The whole number next to x on the way to 0, elementwise; integers stay."""
 uint: type[Any]
 uint1: type[Any]

@@ -80,7 +80,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
 def log_softmax(x: ArrayLike, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
     """Logarithm of `softmax`, without overflow; see `nn.log_softmax`."""
 def loggamma(x: ArrayLike) -> Array:
-    """Logarithm of the absolute value of the gamma function, elementwise."""
+    """Logarithm of the absolute value of the gamma function, as `gammaln`, elementwise."""
 def logit(x: ArrayLike) -> Array:
     """Inverse of `expit`, log(x / (1 - x)), elementwise; NaN outside [0, 1]."""
 def logsumexp(

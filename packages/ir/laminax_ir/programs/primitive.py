@@ -74,16 +74,16 @@ class Primitive:
         self.impl = impl
         return impl
 
-    def def_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Sets the shape rule: `rule(*avals, **params)` gives the result's aval, or a sequence of them."""
-        self.shape_rule = lambda *avals, **params: self._checked_result(rule(*avals, **params))
-        return rule
+    def def_abstract_eval(self, abstract_eval: Callable[..., Any]) -> Callable[..., Any]:
+        """Sets the shape rule: `abstract_eval(*avals, **params)` gives the result's aval, or a sequence of them."""
+        self.shape_rule = lambda *avals, **params: self._checked_result(abstract_eval(*avals, **params))
+        return abstract_eval
 
-    def def_effectful_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Sets shape and effects rule in one: `rule(*avals, **params)` gives the result of the shape rule, and a set of effects."""
-        self.shape_rule = lambda *avals, **params: self._checked_result(rule(*avals, **params)[0])
-        self.effects_rule = lambda *avals, **params: frozenset(rule(*avals, **params)[1])
-        return rule
+    def def_effectful_abstract_eval(self, effectful_abstract_eval: Callable[..., Any]) -> Callable[..., Any]:
+        """Sets shape and effects rule in one: `effectful_abstract_eval(*avals, **params)` gives its result, and a set of effects."""
+        self.shape_rule = lambda *avals, **params: self._checked_result(effectful_abstract_eval(*avals, **params)[0])
+        self.effects_rule = lambda *avals, **params: frozenset(effectful_abstract_eval(*avals, **params)[1])
+        return effectful_abstract_eval
 
     @property
     def has_shape_rule(self) -> bool:

@@ -58,8 +58,8 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
     return [v.val if type(v) is Literal else env[v] for v in jaxpr.outvars]
 
 
-def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
-    """The closed jaxpr as a Python function of its flat arguments, returning the list of results."""
-    def fun(*args: Any) -> Any:
-        return eval_jaxpr(closed.jaxpr, closed.consts, *args)
+def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr, *args: Any) -> Callable[..., list[Any]]:
+    """The closed jaxpr as a Python function of its flat arguments, or of those after `args`, returning the list of results."""
+    def fun(*rest: Any) -> Any:
+        return eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *args, *rest)
     return fun

@@ -401,14 +401,14 @@ def operation(name: str, x: DimSize, y: DimSize, scope: SymbolicScope) -> DimSiz
     return int(lower) if lower == upper else found
 
 
-def max_dim(x: DimSize, y: DimSize) -> DimSize:
+def max_dim(d1: DimSize, d2: DimSize) -> DimSize:
     """The larger of two sizes."""
-    return _extreme("max", x, y)
+    return _extreme("max", d1, d2)
 
 
-def min_dim(x: DimSize, y: DimSize) -> DimSize:
+def min_dim(d1: DimSize, d2: DimSize) -> DimSize:
     """The smaller of two sizes."""
-    return _extreme("min", x, y)
+    return _extreme("min", d1, d2)
 
 
 def _extreme(name: str, x: Any, y: Any) -> DimSize:

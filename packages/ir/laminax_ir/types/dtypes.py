@@ -176,7 +176,7 @@ def finfo(dtype: DTypeLike) -> Any:
     return ml_dtypes.finfo(supported_dtype(dtype))
 
 
-def iinfo(dtype: DTypeLike) -> Any:
+def iinfo(int_type: DTypeLike) -> Any:
     """The limits of an integer type, or of that of an array or a number: `bits`, `min` and `max`.
 
     Raises:
@@ -186,7 +186,7 @@ def iinfo(dtype: DTypeLike) -> Any:
         >>> iinfo("int4").max
         7
     """
-    dtype = _own_dtype(dtype)
+    dtype = _own_dtype(int_type)
     if not issubdtype(dtype, integer):
         raise ValueError(f"iinfo: {dtype_name(dtype)} is not an integer dtype.")
     return ml_dtypes.iinfo(supported_dtype(dtype))
@@ -210,6 +210,11 @@ def bit_width(dtype: Any) -> int:
     if dtype in narrow_float_dtypes:
         return ml_dtypes.finfo(dtype).bits
     return 8 * dtype.itemsize
+
+
+def itemsize_bits(dtype: Any) -> int:
+    """The bits of one element that carry information, by the name that users know; see `bit_width`."""
+    return bit_width(dtype)
 
 
 # --- related dtypes ---

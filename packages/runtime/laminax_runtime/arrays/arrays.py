@@ -74,7 +74,10 @@ class Shard:
     `data` is a single-device array, or None when the device belongs to another process.
     """
 
-    def __init__(self, device: Any, sharding: Any, global_shape: tuple[int, ...], data: Any) -> None:
+    device: Any
+    data: Any
+
+    def __init__(self, device: Any, sharding: Any, global_shape: tuple[int, ...], data: Any = None) -> None:
         self.device = device
         self.data = data
         self._sharding = sharding

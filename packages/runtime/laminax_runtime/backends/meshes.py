@@ -172,29 +172,34 @@ def _from_ids(platform: str | None, ids: np.ndarray[Any, Any], axis_names: tuple
 
 
 def make_mesh(
-    axis_shapes: Sequence[int],
-    axis_names: str | Sequence[Hashable],
+    axis_sizes: Sequence[int] | None = None,
+    axis_names: str | Sequence[Hashable] = (),
     axis_types: AxisType | Sequence[AxisType] | None = None,
     *,
     devices: Sequence[Any] | None = None,
+    axis_shapes: Sequence[int] | None = None,
 ) -> Mesh:
     """A mesh over the first devices there are, in their order.
 
     Args:
-        axis_shapes: the size of each axis.
+        axis_sizes: the size of each axis.
         axis_names: a name per axis; a string for a mesh of one axis.
         axis_types: as for `Mesh`; None is Explicit for all axes, so that types say how arrays are split. Where the compiler is to
             decide it, give `AxisType.Auto`.
         devices: the devices to choose from; by default all of the default platform.
+        axis_shapes: axis_sizes, by its name in JAX 0.10.
 
     Raises:
+        TypeError: neither or both of axis_sizes and axis_shapes are given.
         ValueError: there are not enough devices, or the names do not match the sizes.
 
     Example:
         >>> make_mesh((4, 2), ("data", "model"))
         Mesh(axis_sizes=(4, 2), axis_names=('data', 'model'), axis_types=(Explicit, Explicit))
     """
-    sizes = _axis_sizes(axis_shapes)
+    if (axis_sizes is None) == (axis_shapes is None):
+        raise TypeError(f"make_mesh: give axis_sizes, the size of each axis; got {axis_sizes=} and {axis_shapes=}")
+    sizes = _axis_sizes(axis_shapes if axis_sizes is None else axis_sizes)
     names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
     if len(sizes) != len(names):
         raise ValueError(f"make_mesh: {len(sizes)} sizes, {sizes}, but {len(names)} names, {names}")
@@ -210,12 +215,12 @@ def make_mesh(
     return Mesh(grid.reshape(sizes), names, AxisType.Explicit if axis_types is None else axis_types)
 
 
-def _axis_sizes(axis_shapes: Any) -> tuple[int, ...]:
+def _axis_sizes(given: Any) -> tuple[int, ...]:
     try:
-        return tuple(operator.index(size) for size in axis_shapes)
+        return tuple(operator.index(size) for size in given)
     except TypeError:
         raise ValueError(
-            f"make_mesh: `axis_shapes` passed to `make_mesh` should be a sequence of ints, got {axis_shapes!r}. Give one size per axis."
+            f"make_mesh: `axis_sizes` passed to `make_mesh` should be a sequence of ints, got {given!r}. Give one size per axis."
         ) from None
 
 

@@ -50,9 +50,9 @@ class Error:
         return (self.failed, self.code, self.payloads), self.sites
 
     @classmethod
-    def tree_unflatten(cls, sites: Any, children: Any) -> Error:
-        failed, code, payloads = children
-        return cls(failed, code, payloads, sites)
+    def tree_unflatten(cls, metadata: Any, data: Any) -> Error:
+        failed, code, payloads = data
+        return cls(failed, code, payloads, metadata)
 
     def get(self) -> str | None:
         """The message of the check that failed, or None; with mapped axes, one line for each example that has one."""

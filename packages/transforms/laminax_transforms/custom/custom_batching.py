@@ -105,13 +105,13 @@ class _FlatRule:
         return results, [bool(is_mapped) for is_mapped in which]
 
 
-def sequential_vmap(fun: Callable) -> custom_vmap:
+def sequential_vmap(f: Callable) -> custom_vmap:
     """Makes a function that `vmap` calls once per example, in a loop.
 
     Args:
-      fun: the function of one example.
+      f: the function of one example.
     """
-    mapped_fun = custom_vmap(fun)
+    mapped_fun = custom_vmap(f)
 
     @mapped_fun.def_vmap
     def rule(axis_size: Any, in_batched: Any, *args: Any) -> tuple[Any, Any]:

@@ -37,10 +37,10 @@ class SymbolicZero:
         return f"SymbolicZero({self.aval.str_short()})"
 
 
-def zero_from_primal(value: Any, symbolic_zeros: bool = False) -> Any:
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
     """Zero tangents for a pytree of values: arrays, or `SymbolicZero`s."""
     make = SymbolicZero if symbolic_zeros else zeros_of
-    return tree_map(lambda x: make(get_aval(x).to_tangent_aval()), value)
+    return tree_map(lambda x: make(get_aval(x).to_tangent_aval()), val)
 
 
 @dataclass

@@ -25,7 +25,7 @@ _CONTEXT = 5  # lines shown before and after the current one
 _one_at_a_time = threading.Lock()
 
 
-def debug_breakpoint(*, backend: str | None = None, filter_frames: bool = True, num_frames: int | None = None, ordered: bool = False,
+def breakpoint(*, backend: str | None = None, filter_frames: bool = True, num_frames: int | None = None, ordered: bool = False,
                      token: Any = None, stdin: IO[str] | None = None, stdout: IO[str] | None = None) -> None:
     """Stops a program, which may be compiled, and lets the user look at the local variables with their values.
 

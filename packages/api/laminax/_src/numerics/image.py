@@ -32,11 +32,13 @@ class ResizeMethod(enum.Enum):
     LANCZOS3 = 2
     LANCZOS5 = 3
     CUBIC = 4
+    CUBIC_PYTORCH = 5
+    AREA = 6
 
     @staticmethod
     def from_string(s: str) -> ResizeMethod:
         """The method of a name: "nearest", "linear", "bilinear", "trilinear", "triangle", "cubic", "bicubic", "tricubic",
-        "lanczos3" or "lanczos5".
+        "cubic-pytorch", "bicubic-pytorch", "lanczos3", "lanczos5" or "area".
 
         Raises:
           ValueError: for another one.
@@ -50,7 +52,8 @@ class ResizeMethod(enum.Enum):
 _METHODS = {
     "nearest": ResizeMethod.NEAREST, **dict.fromkeys(("linear", "bilinear", "trilinear", "triangle"), ResizeMethod.LINEAR),
     "lanczos3": ResizeMethod.LANCZOS3, "lanczos5": ResizeMethod.LANCZOS5,
-    **dict.fromkeys(("cubic", "bicubic", "tricubic"), ResizeMethod.CUBIC)}
+    **dict.fromkeys(("cubic", "bicubic", "tricubic"), ResizeMethod.CUBIC),
+    **dict.fromkeys(("cubic-pytorch", "bicubic-pytorch"), ResizeMethod.CUBIC_PYTORCH), "area": ResizeMethod.AREA}
 
 
 # --- kernels, of the distance in pixels ---
@@ -73,21 +76,53 @@ def _keys_cubic(x: Any) -> Any:
     return jnp.where(x < 1, near, jnp.where(x < 2, far, 0))
 
 
+def _steep_cubic(x: Any) -> Any:
+    """The cubic kernel of PyTorch and OpenCV without antialiasing: Keys' with a = -3/4."""
+    near = (1.25 * x - 2.25) * x * x + 1
+    far = ((-0.75 * x + 3.75) * x - 6) * x + 3
+    return jnp.where(x < 1, near, jnp.where(x < 2, far, 0))
+
+
 _KERNELS = {ResizeMethod.LINEAR: _triangle, ResizeMethod.LANCZOS3: _lanczos(3.0), ResizeMethod.LANCZOS5: _lanczos(5.0),
-            ResizeMethod.CUBIC: _keys_cubic}
+            ResizeMethod.CUBIC: _keys_cubic, ResizeMethod.CUBIC_PYTORCH: _steep_cubic}
 
 
-def _weights(size: int, new_size: int, scale: Any, translation: Any, kernel: Callable, antialias: bool, dtype: Any) -> Any:
+def _weights(size: int, new_size: int, scale: Any, translation: Any, method: ResizeMethod, antialias: bool, dtype: Any) -> Any:
     """[size, new_size]: how much each pixel counts in each new one. What lies outside of the image is 0."""
     scale, translation = jnp.asarray(scale, dtype=dtype), jnp.asarray(translation, dtype=dtype)
     inverse = 1 / scale
     stretch = jnp.maximum(inverse, 1) if antialias else jnp.ones((), dtype)
     place = (jnp.arange(new_size, dtype=dtype) + 0.5) * inverse - translation * inverse - 0.5
-    weights = kernel(jnp.abs(place[None, :] - jnp.arange(size, dtype=dtype)[:, None]) / stretch).astype(dtype)
+    if method is ResizeMethod.CUBIC_PYTORCH:
+        return _normalized(_padded_weights(size, place, _KERNELS[method], dtype))
+    if method is ResizeMethod.AREA:
+        weights = _overlaps(size, place, inverse, dtype)
+    else:
+        weights = _KERNELS[method](jnp.abs(place[None, :] - jnp.arange(size, dtype=dtype)[:, None]) / stretch).astype(dtype)
+    weights = _normalized(weights)
+    return jnp.where((place >= -0.5) & (place <= size - 0.5), weights, 0)
+
+
+def _normalized(weights: Array) -> Array:
+    """Weights whose sum is 1 for each new pixel, or 0 where there are none."""
     total = jnp.sum(weights, axis=0, keepdims=True)
     is_enough = jnp.abs(total) > 1000 * float(np.finfo(np.float32).eps)
-    weights = jnp.where(is_enough, weights / jnp.where(total != 0, total, 1), 0)
-    return jnp.where((place >= -0.5) & (place <= size - 0.5), weights, 0)
+    return jnp.where(is_enough, weights / jnp.where(total != 0, total, 1), 0)
+
+
+def _padded_weights(size: int, place: Any, kernel: Callable, dtype: Any) -> Array:
+    """Of an image that goes on with the pixels of its edges: what counts beyond an edge counts at the edge."""
+    around = np.arange(-2, size + 2)
+    weights = kernel(jnp.abs(place[None, :] - jnp.asarray(around, dtype=dtype)[:, None])).astype(dtype)
+    before, inside, behind = weights[:2], weights[2:-2], weights[-2:]
+    edges = jnp.zeros_like(inside).at[0].add(before.sum(0)).at[-1].add(behind.sum(0))
+    return inside + edges
+
+
+def _overlaps(size: int, place: Any, width: Any, dtype: Any) -> Array:
+    """The lengths that each pixel and the interval of each new one have in common; that interval has the given width."""
+    left, pixels = (place + 0.5 - width / 2)[None, :], jnp.arange(size, dtype=dtype)[:, None]
+    return jnp.maximum(0, jnp.minimum(left + width, pixels + 1) - jnp.maximum(left, pixels)).astype(dtype)
 
 
 def scale_and_translate(image: ArrayLike, shape: Sequence[int], spatial_dims: Sequence[int], scale: ArrayLike, translation: Any,
@@ -142,9 +177,11 @@ def _method(method: str | ResizeMethod) -> ResizeMethod:
 def _scaled(image: ArrayLike, scale: Any, translation: ArrayLike, shape: tuple[int, ...], axes: tuple[int, ...], method: ResizeMethod,
             antialias: bool, precision: Precision) -> Array:
     image = jnp.asarray(inexact("resize", image))
+    if method is ResizeMethod.CUBIC_PYTORCH and antialias:
+        method = ResizeMethod.CUBIC  # as PyTorch has it
     real = dtypes.to_floating_dtype(image.dtype)
     for position, axis in enumerate(axes):
-        weights = _weights(image.shape[axis], shape[axis], scale[position], translation[position], _KERNELS[method], antialias, real)
+        weights = _weights(image.shape[axis], shape[axis], scale[position], translation[position], method, antialias, real)
         moved = jnp.tensordot(image, weights.astype(image.dtype), ((axis,), (0,)), precision=precision)
         image = jnp.moveaxis(moved, -1, axis)
     return image
@@ -157,7 +194,8 @@ def resize(image: ArrayLike, shape: Sequence[int], method: str | ResizeMethod, a
     Args:
       image: an array.
       shape: the result's shape, of as many axes.
-      method: a `ResizeMethod` or its name: "nearest", "linear", "cubic", "lanczos3", "lanczos5" and their synonyms.
+      method: a `ResizeMethod` or its name: "nearest", "linear", "cubic", "cubic-pytorch" (another kernel and padded edges without
+        antialiasing), "lanczos3", "lanczos5", "area" (the average of what a new pixel covers) and their synonyms.
       antialias: whether all pixels count where the image shrinks; not with "nearest".
       precision: of the products.
 

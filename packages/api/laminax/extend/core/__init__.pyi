@@ -39,8 +39,8 @@ def gensym() -> Callable[[ShapedArray], _Var]:
     """A function that makes new variables of given avals."""
 def get_opaque_trace_state(convention: Any = None) -> OpaqueTraceState:
     """Which trace is current, as a value to compare with later ones: objects made under another trace must not be changed."""
-def jaxpr_as_fun(closed: _ClosedJaxpr) -> Callable[..., list[Any]]:
-    """The closed jaxpr as a Python function of its flat arguments, returning the list of results."""
+def jaxpr_as_fun(closed_jaxpr: _ClosedJaxpr, *args: Any) -> Callable[..., list[Any]]:
+    """The closed jaxpr as a Python function of its flat arguments, or of those after `args`, returning the list of results."""
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[_Jaxpr]:
     """The programs among an equation's parameters."""
 def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:

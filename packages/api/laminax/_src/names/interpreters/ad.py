@@ -223,19 +223,19 @@ def deflinear2(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None
     primitive_transposes[primitive] = transpose_rule
 
 
-def defbilinear(primitive: Primitive, lhs_rule: Callable[..., Any], rhs_rule: Callable[..., Any]) -> None:
+def defbilinear(prim: Primitive, lhs_rule: Callable[..., Any], rhs_rule: Callable[..., Any]) -> None:
     """Declares an operation of two operands linear in each of them.
 
     Args:
-      primitive: the operation, with one result.
+      prim: the operation, with one result.
       lhs_rule: `rule(ct, lhs, rhs, **params)`, the cotangent of the left operand, which is an `UndefinedPrimal`.
       rhs_rule: `rule(ct, lhs, rhs, **params)`, the cotangent of the right operand, which is an `UndefinedPrimal`.
     """
-    defjvp(primitive, lambda tangent, lhs, rhs, **params: primitive.bind(tangent, rhs, **params),
-           lambda tangent, lhs, rhs, **params: primitive.bind(lhs, tangent, **params))
+    defjvp(prim, lambda tangent, lhs, rhs, **params: prim.bind(tangent, rhs, **params),
+           lambda tangent, lhs, rhs, **params: prim.bind(lhs, tangent, **params))
 
     def transpose(ct: Any, lhs: Any, rhs: Any, **params: Any) -> Sequence[Any]:
         if is_undefined_primal(lhs) == is_undefined_primal(rhs):
-            raise TypeError(f"{primitive} is linear in one operand at a time, and is transposed in {lhs!r} and {rhs!r}")
+            raise TypeError(f"{prim} is linear in one operand at a time, and is transposed in {lhs!r} and {rhs!r}")
         return (lhs_rule(ct, lhs, rhs, **params), None) if is_undefined_primal(lhs) else (None, rhs_rule(ct, lhs, rhs, **params))
-    primitive_transposes[primitive] = transpose
+    primitive_transposes[prim] = transpose

@@ -15,7 +15,7 @@ from laminax_ir.tracing.tracebacks import shorten
 from laminax_ir.types.errors import ConcretizationTypeError
 from laminax_runtime import install_array_methods
 
-from laminax._src.numerics import key_places
+from laminax._src.numerics import key_places, traced_places
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import ArrayLike
@@ -45,6 +45,7 @@ def tracer_method_table() -> dict[str, Any]:
     table["tobytes"] = _traced_tobytes
     table["block_until_ready"] = lambda self: self
     table["copy_to_host_async"] = lambda self: None
+    table.update(traced_places.member_table())
     return table
 
 

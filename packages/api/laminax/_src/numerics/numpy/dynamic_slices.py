@@ -29,7 +29,7 @@ class Slice:
 register_dataclass(Slice, ["start"], ["size", "stride"])
 
 
-def ds(start: Any, size: int | None = None, stride: int | None = None) -> slice | Slice:
+def dslice(start: Any, size: int | None = None, stride: int | None = None) -> slice | Slice:
     """An index of `size` elements from `start` on, which may be traced, where `x[start:start + size]` needs known bounds.
 
     Args:
@@ -60,6 +60,9 @@ def ds(start: Any, size: int | None = None, stride: int | None = None) -> slice 
     if size < 0 or stride < 1:
         raise ValueError(f"ds: size must not be negative and stride must be positive, got size {size} and stride {stride}")
     return Slice(start if is_array_like(start) and hasattr(start, "dtype") else operator.index(start), size, stride)
+
+
+ds = dslice
 
 
 def _is_integer_scalar(x: Any) -> bool:

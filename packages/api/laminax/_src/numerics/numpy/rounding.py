@@ -101,7 +101,7 @@ def _rounded(name: str, function: Callable, x: Any) -> Any:
 
 
 @fused
-def trunc(x: ArrayLike, /) -> Array:
+def trunc(x: ArrayLike) -> Array:
     """The whole number next to x on the way to 0, elementwise; integers stay."""
     x = ensure_array("trunc", x)
     if is_kind(x, dtypes.integer) or is_kind(x, np.bool_):

@@ -338,6 +338,7 @@ def builtin_ufunc(identity: Any = None, *, on_tracers: Callable[..., Any] | None
         general = fused(fun)
         nin = fun.__code__.co_argcount
         result = (_UnaryUfunc if nin == 1 else _BinaryUfunc)(fun, nin, 1, identity=identity, reduce=reduce, accumulate=accumulate, at=at)
+        del result.__dict__["__wrapped__"]  # its signature is that of the call, with `out` and `where`
         result.__dict__.update(__module__=fun.__module__, _on_tracers=on_tracers or (general if is_composite else fun), _general=general,
                                _compiled=compiled_function(lambda *args: [fun(*args)], fun.__name__))
         return result

@@ -119,7 +119,11 @@ class gaussian_kde:
         """
         return jnp.exp(self.logpdf(points))
 
-    __call__ = pdf = evaluate
+    __call__ = evaluate
+
+    def pdf(self, x: ArrayLike) -> Array:
+        """The density at points, as `evaluate` has it."""
+        return self.evaluate(x)
 
     def logpdf(self, x: ArrayLike) -> Array:
         """The logarithm of the density at points, as `evaluate` takes them."""
