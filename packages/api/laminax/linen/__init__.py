@@ -7,7 +7,7 @@ __all__, __getattr__, __dir__ = contents(__name__, {
     "linen.module": "Module",
     "linen.calls": """
         compact compact_name_scope disable_named_call enable_named_call intercept_methods named_call nowrap override_named_call""",
-    "linen.functional": "apply init init_with_output merge_param",
+    "linen.functional": "apply init init_with_output merge_param share_scope",
     "linen.lifted_calls": "add_metadata_axis checkpoint fold_rngs jit map_variables remat vmap",
     "linen.lifted_loops": "broadcast cond remat_scan scan switch while_loop",
     "linen.lifted_derivatives": "custom_vjp grad jvp value_and_grad vjp",
@@ -15,7 +15,11 @@ __all__, __getattr__, __dir__ = contents(__name__, {
     "linen.scope": "Variable",
     "linen.filters": "DenyList",
     "linen.frozen_dict": "FrozenDict",
-    "linen.metadata": "unbox",
+    "linen.metadata": "AxisMetadata PARTITION_NAME replace_boxed unbox",
+    "linen.partitioning": "Partitioned get_partition_spec get_sharding with_partitioning",
+    "linen.logical_axes": """
+        LogicallyPartitioned RulesFallback get_logical_axis_rules logical_axis_rules logical_to_mesh logical_to_mesh_axes
+        logical_to_mesh_sharding set_logical_axis_rules with_logical_constraint with_logical_partitioning""",
     # layers
     "linen.layers.linear": "Dense DenseGeneral Einsum Embed",
     "linen.layers.convolutions": "Conv ConvLocal ConvTranspose",

@@ -9,15 +9,11 @@ import copy
 import dataclasses
 import enum
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, dataclass_transform
+from typing import Any, Callable, Iterator, NamedTuple, dataclass_transform
 
-from laminax_ir.pytrees.pytree import keystr, tree_flatten_with_path, tree_leaves, tree_unflatten
+from laminax_ir.pytrees.pytree import keystr, tree_flatten_with_path, tree_unflatten
 
 from laminax._src.linen.frozen_dict import FrozenDict
-
-if TYPE_CHECKING:
-    from laminax._src.linen.scope import Scope
-
 
 class Unspecified:
     """The type of `UNSPECIFIED`: there is one, also of copies and pickles."""
@@ -76,10 +72,16 @@ class ModuleState:
 @dataclass_transform(field_specifiers=(dataclasses.field,))
 class ModuleBase:
     """The base of `Module`, by which its parts know one another."""
-    scope: Scope | None
+    scope: Any
     parent: Any
-    name: str | None
+    name: Any
     _state: ModuleState
+
+
+class Transplant(NamedTuple):
+    """The parent of a clone within a lifted transformation: the scope that it gets, and the state that it takes over."""
+    scope: Any
+    state: ModuleState
 
 
 class Context(threading.local):
@@ -114,7 +116,8 @@ def map_modules(function: Callable[[str, ModuleBase], Any], value: Any, suffix: 
             return value
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     if isinstance(value, (dict, FrozenDict)):
-        changed = {key: map_modules(function, item, f"{suffix}_{key}") for key, item in value.items()}
+        changed = {key: map_modules(function, value[key], f"{suffix}_{key}") for key in sorted(value, key=str)}  # the first one gives names
+        changed = {key: changed[key] for key in value}
         if all(changed[key] is item for key, item in value.items()):
             return value
         if isinstance(value, FrozenDict):
@@ -138,18 +141,6 @@ def _map_in_pytree(function: Callable[[str, ModuleBase], Any], value: Any, suffi
         for path, leaf in leaves])
 
 
-def modules_in(value: Any) -> list[ModuleBase]:
-    """The modules in a value, which is one or a container of some."""
-    found: list[ModuleBase] = []
-
-    def note(_suffix: str, module: ModuleBase) -> ModuleBase:
-        found.append(module)
-        return module
-
-    map_modules(note, value)
-    return found
-
-
 def frozen(value: Any) -> Any:
     """The value with tuples for lists and FrozenDicts for dicts: attributes of modules do not change."""
     if isinstance(value, (dict, FrozenDict)):
@@ -159,13 +150,3 @@ def frozen(value: Any) -> Any:
     if type(value) in (list, tuple):
         return tuple(frozen(item) for item in value)
     return value
-
-
-def leaves_of(tree: Any) -> list[Any]:
-    """The leaves of arguments and results, modules among them."""
-    return tree_leaves(tree, is_leaf=lambda x: isinstance(x, ModuleBase))
-
-
-def described(value: Mapping[str, Any]) -> str:
-    """Names, for messages."""
-    return ", ".join(sorted(value)) or "none"

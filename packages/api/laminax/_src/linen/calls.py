@@ -8,9 +8,10 @@ names for profiles, captured results and tables of layers hook in here too.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
-import inspect
-from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple, TypeVar
+import types
+from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
 
 from laminax._src.compiling.scopes import named_scope
 from laminax._src.linen import errors
@@ -55,7 +56,8 @@ def compact_name_scope(fun: F) -> F:
 # What hooks in.
 
 
-class InterceptorContext(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class InterceptorContext:
     """What an interceptor is told of a call.
 
     Attributes:
@@ -70,7 +72,7 @@ class InterceptorContext(NamedTuple):
 
 @contextlib.contextmanager
 def intercept_methods(interceptor: Callable[..., Any]) -> Iterator[None]:
-    """A context in which calls of methods go through `interceptor(next_function, args, kwargs, context)`, the innermost first.
+    """A context in which calls of methods go through `interceptor(next_function, args, kwargs, context)`, those of outer contexts first.
 
     Example:
       >>> def no_dropout(next_function, args, kwargs, context):   # doctest: +SKIP
@@ -86,10 +88,10 @@ def intercept_methods(interceptor: Callable[..., Any]) -> Iterator[None]:
 
 
 def _intercepted(method: Callable[..., Any], module: Module, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Calls the method through the interceptors, those that were installed last outermost."""
+    """Calls the method through the interceptors, those that were installed first outermost."""
     info = InterceptorContext(module, name, method)
     call = method
-    for interceptor in context.interceptors:
+    for interceptor in reversed(context.interceptors):
         call = functools.partial(_through, interceptor, call, info)
     return call(*args, **kwargs)
 
@@ -215,6 +217,8 @@ def wrapped_descriptor(descriptor: Any) -> Any:
             try:
                 return descriptor.__get__(module, owner)
             except AttributeError as error:
+                if module is None:
+                    raise
                 raise errors.DescriptorAttributeError() from error
 
         if hasattr(descriptor, "__set__"):
@@ -230,7 +234,8 @@ def wrapped_descriptor(descriptor: Any) -> Any:
 
 def is_descriptor(x: Any) -> bool:
     """Whether a class attribute is a descriptor other than a method: a property, for one."""
-    return inspect.isdatadescriptor(x) or (hasattr(type(x), "__get__") and not inspect.isroutine(x) and not isinstance(x, type))
+    by_python = isinstance(x, (types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType))
+    return hasattr(type(x), "__get__") and not by_python and not callable(x)
 
 
 def named_call(class_fn: F, force: bool = True) -> F:

@@ -156,14 +156,6 @@ class SetAttributeFrozenModuleError(FlaxError):
                          "method.")
 
 
-class MultipleMethodsCompactError(FlaxError):
-    """A class has more than one compact method."""
-
-    def __init__(self, methods: str = "") -> None:
-        super().__init__("Only one method per class can be @nn.compact" + (f", and these are: {methods}" if methods else "")
-                         + ". Use setup() for what several methods share.")
-
-
 class ReservedModuleAttributeError(FlaxError):
     """A class declares a field that all modules have."""
 

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any, Hashable, Mapping
 
 from laminax._src.linen.base import ModuleBase, ModuleState, own_fields
+from laminax._src.linen.scope import Variable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,13 +31,15 @@ class Fingerprint:
         """The fingerprint of a module, of a container, or of any value: itself, where it has a hash."""
         if isinstance(value, ModuleBase):
             return self._of_module(value)
+        if isinstance(value, Variable):
+            return Variable, value.collection, value.name, value.unbox
         if isinstance(value, Mapping):
             return type(value), tuple((key, self.of(item)) for key, item in value.items())
         if isinstance(value, (list, tuple)):
             return type(value), tuple(self.of(item) for item in value)
         try:
             hash(value)
-        except TypeError:
+        except Exception:  # a class without a hash, or whose hash fails
             return _Identical(value)
         return type(value), value  # 1, 1.0 and True are equal, and not alike
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Union
 
+from laminax_ir.pytrees.pytree import tree_flatten, tree_unflatten
+
 from laminax._src.linen import errors
 from laminax._src.linen.base import ModuleBase, context
 from laminax._src.linen.filters import DenyList, Filter, names_of
+from laminax._src.linen.independent import Dependent, without_arguments
 from laminax._src.linen.scope import Scope
 from laminax._src.numerics.random import keys as random_keys
 
@@ -134,10 +137,63 @@ def _run(
     context.capture_stack.append(captured)
     try:
         result = fn(module.clone(parent=root, _deep_clone=True), *args, **kwargs)
+        return (result, root.mutable_variables()) if root.store.mutable else result
     finally:
         context.capture_stack.pop()
         root.close()
-    return (result, root.mutable_variables()) if root.store.mutable else result
+
+
+def lazy_init(fn: Callable[..., Any], module: Module, mutable: Filter = DenyList("intermediates")) -> Callable[..., dict[str, Any]]:
+    """`init` that computes nothing with the arguments: of arrays among them, or `ShapeDtypeStruct`s, only types are known."""
+    def initialized(rngs: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        leaves, treedef = tree_flatten((args, kwargs))
+        traced = [i for i, leaf in enumerate(leaves) if hasattr(leaf, "shape") and hasattr(leaf, "dtype")]
+
+        def of_arrays(*arrays: Any) -> Any:
+            values = dict(zip(traced, arrays))
+            args, kwargs = tree_unflatten(treedef, [values.get(i, leaf) for i, leaf in enumerate(leaves)])
+            return init(fn, module, mutable)(rngs, *args, **kwargs)
+
+        try:
+            return without_arguments(of_arrays, *(leaves[i] for i in traced))
+        except Dependent as error:
+            raise errors.LazyInitError(error.aval) from None
+    return initialized
+
+
+def share_scope(module: Module, other: Module, /) -> None:
+    """Has two modules use the same place among the variables, so that one adds variables to those of the other.
+
+    Call it in `setup`. If the second is a submodule of the first, both use the first one's place; else both use the second one's.
+
+    Args:
+      module: the module that is being set up.
+      other: the module that it shares its place with.
+
+    Raises:
+      CallShareScopeOnUnboundModuleError: one of them has no variables.
+
+    Example:
+      >>> class LoRA(nn.Module):                         # doctest: +SKIP
+      ...     inner: nn.Dense
+      ...     def setup(self):
+      ...         nn.share_scope(self, self.inner)
+    """
+    own, others = module.scope, other.scope
+    if own is None or others is None:
+        raise errors.CallShareScopeOnUnboundModuleError()
+    if others.store is own.store and others.within[:len(own.within)] == own.within:
+        _move(other, own)
+    else:
+        object.__setattr__(module, "scope", others)
+
+
+def _move(module: Any, scope: Scope) -> None:
+    """Gives a module another scope, and its submodules scopes below it."""
+    object.__setattr__(module, "scope", scope)
+    for name, child in module._state.children.items():
+        if isinstance(child, ModuleBase):
+            _move(child, scope.push(name, reuse=True))
 
 
 def merge_param(name: str, a: Any, b: Any) -> Any:

@@ -103,7 +103,7 @@ def jit(
 
         return transform
 
-    return lift(target, make, "Jit", methods)
+    return lift(target, make, "Jit", methods, jit)
 
 
 def remat(
@@ -120,7 +120,7 @@ def remat(
       prevent_cse: whether the compiler is kept from merging the two computations; not needed within `scan`.
       static_argnums: positions of arguments that are compile-time constants; the module's own is 0.
       policy: which values are kept after all, see `laminax.checkpoint_policies`.
-      methods: of a class, the methods that are transformed.
+      methods: of a class, the methods that are transformed: a name or several, or a dict of names and options for each.
 
     Returns:
       A class or function like the target.
@@ -138,7 +138,7 @@ def remat(
         border.put(written)
         return result
 
-    return lift(target, lambda _: transform, "Checkpoint", methods)
+    return lift(target, lambda _: transform, "Checkpoint", methods, remat)
 
 
 def vmap(
@@ -159,7 +159,7 @@ def vmap(
       axis_name: its name, for collectives.
       spmd_axis_name: the mesh axis that it is split over.
       metadata_params: what boxes of variables are told of the axis.
-      methods: of a class, the methods that are transformed.
+      methods: of a class, the methods that are transformed: a name or several, or a dict of names and options for each.
 
     Returns:
       A class or function like the target.
@@ -179,18 +179,17 @@ def vmap(
         keys = split_keys(keys, splits, size)
 
         def pure(groups: Groups, keys: Keys, args: Any, kwargs: Any) -> Any:
-            inner = border.open(metadata.without_axes(groups, axes_in.values(), metadata_params), keys)
-            result = call(inner, *args, **kwargs)
-            return result, metadata.with_axes(border.close(inner), axes_out.values(), metadata_params)
+            inner = border.open(groups, keys)
+            return call(inner, *args, **kwargs), border.close(inner)
 
         run = plain_vmap(
             pure, in_axes=(tuple(axes_in.values()), tuple(0 if split else None for split in splits), in_axes, 0),
             out_axes=(out_axes, tuple(axes_out.values())), axis_size=size, axis_name=axis_name, spmd_axis_name=spmd_axis_name)
-        result, written = run(groups, keys, call.args, call.kwargs)
-        border.put(written)
+        result, written = run(metadata.without_axes(groups, axes_in.values(), metadata_params), keys, call.args, call.kwargs)
+        border.put(metadata.with_axes(written, axes_out.values(), metadata_params))
         return result
 
-    return lift(target, lambda _: transform, "Vmap", methods)
+    return lift(target, lambda _: transform, "Vmap", methods, vmap)
 
 
 def _mapped_size(axes: Any, trees: Any) -> int:
@@ -221,7 +220,7 @@ def map_variables(
       mutable: whether the module may write them.
       rngs: the streams of random keys that are lifted.
       variables: the collections that are lifted, changed or not.
-      methods: of a class, the methods that are transformed.
+      methods: of a class, the methods that are transformed: a name or several, or a dict of names and options for each.
 
     Returns:
       A class or function like the target.

@@ -56,7 +56,7 @@ def scan(
       unroll: how many steps make one of the loop's.
       data_transform: a function of the variables and keys of a step, which returns them, for annotations.
       metadata_params: what boxes of variables are told of the axis.
-      methods: of a class, the methods that are transformed.
+      methods: of a class, the methods that are transformed: a name or several, or a dict of names and options for each.
       check_constancy_invariants: whether shared variables may be initialized; if not, the function is traced once less.
 
     Returns:
@@ -77,6 +77,7 @@ def scan(
         if call.kwargs:
             raise TypeError(f"scan: takes arguments by position, got {sorted(call.kwargs)} by name.")
         init, *xs = call.args
+        stacked = list(metadata.without_axes(stacked, axes_in.values(), metadata_params))
         axes = (_argument_axes(in_axes, len(xs)), tuple(axes_in.values()))
         steps = length if length is not None else _steps(axes, (tuple(xs), tuple(stacked)))
         moving, rest = _separate(axes, (tuple(xs), tuple(stacked)))
@@ -87,7 +88,7 @@ def scan(
             parts, drawn = here
             args, slices = rest(parts)
             step_keys = tuple(mine if split else group for group, mine, split in zip(keys, drawn, splits))
-            groups: Groups = (shared, carry[0], *metadata.without_axes(slices, axes_in.values(), metadata_params))
+            groups: Groups = (shared, carry[0], *slices)
             if data_transform is not None:
                 groups, step_keys = data_transform(groups, step_keys)
             inner = border.open(groups, step_keys)
@@ -96,7 +97,7 @@ def scan(
                 raise TypeError(f"scan: the function returns a pair of the carry and the outputs of a step, got {type(result).__name__}.")
             shared_out, carried_out, *left = border.close(inner)
             carried_out = tuple({**old, **new} for old, new in zip(carry[0], carried_out))
-            return shared_out, (carried_out, result[0]), (result[1], metadata.with_axes(left, axes_out.values(), metadata_params))
+            return shared_out, (carried_out, result[0]), (result[1], tuple(left))
 
         if check_constancy_invariants:
             shared_out = _shared_by_all_steps(lambda carry, here: one(shared, carry, here)[0], (carried, init), (moving, own_keys), steps)
@@ -112,10 +113,10 @@ def scan(
         (carried_out, carry), results = plain_scan(
             body, (carried, init), (moving, own_keys), length=steps, reverse=reverse, unroll=unroll, _split_transpose=_split_transpose)
         ys, left = axes_of_results.whole(results)
-        border.put((*((shared_out,) if shared_out else ((),)), carried_out, *left))
+        border.put((shared_out, carried_out, *metadata.with_axes(left, axes_out.values(), metadata_params)))
         return carry, ys
 
-    return lift(target, lambda _: transform, "Scan", methods)
+    return lift(target, lambda _: transform, "Scan", methods, scan)
 
 
 def _argument_axes(in_axes: Any, count: int) -> tuple[Any, ...]:

@@ -90,12 +90,12 @@ class Border:
         for names in self.variables_out:
             self.written = self.written | names
         # A stream is a key and a path to be folded into it. Keys go in, paths are Python and stay here.
-        self.paths = [{name: stream.path for name, stream in root.streams.items()} for root in self.roots]
+        self.paths = [{name: (*stream.path, *root.within) for name, stream in root.store.streams.items()} for root in self.roots]
 
     def take(self) -> tuple[Groups, Keys]:
         """The variables and the keys that go in, in groups."""
         variables = [grouped(root.variables(), self.variables_in) for root in self.roots]
-        keys = [grouped({name: stream.root for name, stream in root.streams.items()}, self.rngs) for root in self.roots]
+        keys = [grouped({name: stream.root for name, stream in root.store.streams.items()}, self.rngs) for root in self.roots]
         return _by_filter(variables, len(self.variables_in)), _by_filter(keys, len(self.rngs))
 
     def open(self, variables: Groups, keys: Keys, mutable: Filter = True) -> list[Scope]:
@@ -119,11 +119,10 @@ class Border:
 
     def close(self, inner: Sequence[Scope]) -> Groups:
         """What was written inside, in groups; the scopes inside are not to be used any more."""
-        written: list[list[dict[str, Any]]] = [[] for _ in self.roots]
-        for place, scope in zip(self.places, inner):
-            if not place.way:
-                written[place.root] = grouped(scope.mutable_variables(), self.variables_out)
-                scope.close()
+        roots = {place.root: scope.root for place, scope in zip(self.places, inner)}
+        written = [grouped(roots[i].mutable_variables(), self.variables_out) for i in range(len(roots))]
+        for root in roots.values():
+            root.close()
         return _by_filter(written, len(self.variables_out))
 
     def put(self, written: Groups) -> None:
@@ -142,7 +141,7 @@ class Border:
         """
         drawn = tuple(
             tuple({name: root.make_rng(name) for name in by_stream} for root, by_stream in zip(self.roots, group)) for group in keys)
-        self.paths = [dict.fromkeys(root.streams, ()) for root in self.roots]
+        self.paths = [dict.fromkeys(root.store.streams, ()) for root in self.roots]
         return drawn
 
     def key(self) -> Hashable:
@@ -185,7 +184,7 @@ def _outermost(scopes: Sequence[Scope]) -> tuple[list[Scope], list[_Place]]:
 
 def _below(scope: Scope, way: Sequence[str]) -> Scope:
     for name in way:
-        scope = scope.below(name)
+        scope = scope.push(name, reuse=True)
     return scope
 
 

@@ -9,7 +9,7 @@ that holds modules is first looked at. Names of submodules, and so the shape of 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Callable, ClassVar, Iterator, Mapping, TypeVar
+from typing import Any, Callable, Iterator, Mapping, TypeVar
 
 from laminax_ir.pytrees.pytree import tree_map
 
@@ -19,6 +19,7 @@ from laminax._src.linen.base import (
     ModuleBase,
     ModuleState,
     SetupStage,
+    Transplant,
     Unspecified,
     context,
     frozen,
@@ -27,7 +28,7 @@ from laminax._src.linen.base import (
 )
 from laminax._src.linen.calls import is_descriptor, wrap_method, wrapped_descriptor
 from laminax._src.linen.filters import DenyList, Filter
-from laminax._src.linen.functional import apply, bound_scope, init, init_with_output, is_key, method_of
+from laminax._src.linen.functional import apply, bound_scope, init, init_with_output, is_key, lazy_init, method_of
 from laminax._src.linen.representation import module_repr
 from laminax._src.linen.scope import Scope, Variable
 from laminax._src.numerics.numpy.creation import zeros_like
@@ -64,13 +65,17 @@ class Module(ModuleBase):
     parent: Any = dataclasses.field(default=UNSPECIFIED, repr=False, kw_only=True)
     name: str | None = dataclasses.field(default=None, kw_only=True)
 
-    scope: ClassVar[Scope | None] = None  # type: ignore[misc]  # an attribute of instances, no field
-    _name_scope_methods: ClassVar[tuple[str, ...]] = ()
+    scope = None
+    _compact_name_scope_methods = ()
 
     def __init_subclass__(cls, kw_only: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         _check_fields(cls)
         dataclasses.dataclass(unsafe_hash="__hash__" not in cls.__dict__, repr=False, kw_only=kw_only)(cls)
+        fields = cls.__dataclass_fields__  # type: ignore[attr-defined]  # a dataclass by now
+        cls.__dataclass_fields__ = {  # type: ignore[attr-defined]  # the class's own fields before those that all modules have
+            **{name: field for name, field in fields.items() if name not in ("parent", "name")}, "parent": fields["parent"],
+            "name": fields["name"]}
         setattr(cls, "__hash__", _unbound_hash(cls.__hash__))
         _wrap_attributes(cls)
 
@@ -82,8 +87,11 @@ class Module(ModuleBase):
             object.__setattr__(self, "parent", context.module_stack[-1])
         if self.parent is None:
             return
-        if hasattr(self.parent, "transplanted"):
-            self.parent.transplanted(self)
+        if isinstance(self.parent, Transplant):  # a clone, whose fields have scopes already
+            scope, state = self.parent
+            state.fields_registered = state.is_initialized = True
+            for name, value in (("parent", scope), ("scope", scope), ("_state", state)):
+                object.__setattr__(self, name, value)
             return
         if isinstance(self.parent, Module):
             if not self._attach(self.parent):
@@ -108,10 +116,11 @@ class Module(ModuleBase):
             state.autoname_cursor[kind] = number + 1
             self.name = f"{kind}_{number}"
         assert parent.scope is not None
-        if parent.scope.name_reserved(self.name):
+        was_there = state.in_setup and state.setup_called is SetupStage.TRANSFORMED  # a clone's setup makes what its original has made
+        if not was_there and parent.scope.name_reserved(self.name):
             raise errors.NameInUseError("submodule", self.name, type(parent).__name__)
         state.children[self.name] = self
-        object.__setattr__(self, "scope", parent.scope.push(self.name))
+        object.__setattr__(self, "scope", parent.scope.push(self.name, reuse=was_there))
         return True
 
     def _register_fields(self) -> None:
@@ -129,13 +138,16 @@ class Module(ModuleBase):
         known = self.scope.store.adopted
 
         def adopt(suffix: str, module: Any) -> Any:
+            name = attribute + suffix
             if module.parent is None:  # made elsewhere, maybe used elsewhere too: this call has one clone of it
+                if module.name is not None and getattr(self, "preserve_adopted_names", False):
+                    name = module.name
                 if id(module) not in known:
                     known[id(module)] = module, module.clone(name=None)
                 module = known[id(module)][1]
             if module.name is None:
                 object.__setattr__(module, "parent", self)
-                object.__setattr__(module, "name", attribute + suffix)
+                object.__setattr__(module, "name", name)
                 adopted.append(module)
             return module
 
@@ -493,6 +505,20 @@ class Module(ModuleBase):
         _check_instance(self)
         return init(method_of(self, method), self, mutable, capture_intermediates)(_as_rngs(self, rngs), *args, **kwargs)
 
+    def lazy_init(
+        self, rngs: Any, *args: Any, method: Callable[..., Any] | str | None = None, mutable: Filter = DenyList("intermediates"),
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Initializes the variables without computing with the arguments, which may be `ShapeDtypeStruct`s.
+
+        The arguments are those of `init`.
+
+        Raises:
+          LazyInitError: a variable depends on the arguments' values.
+        """
+        _check_instance(self)
+        return lazy_init(method_of(self, method), self, mutable)(_as_rngs(self, rngs), *args, **kwargs)
+
     def _call_in_name_scope(self, fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Calls a method whose submodules and variables lie below its own name."""
         scope, state, name = self._bound("compact methods"), self._state, fun.__name__
@@ -506,6 +532,26 @@ class Module(ModuleBase):
         finally:
             object.__setattr__(self, "scope", scope)
             object.__setattr__(self, "_state", state)
+
+    # Tables.
+
+    def tabulate(self, rngs: Any, *args: Any, depth: int | None = None, show_repeated: bool = False,
+                 mutable: Filter = DenyList("intermediates"), console_kwargs: Mapping[str, Any] | None = None,
+                 table_kwargs: Mapping[str, Any] | None = None, column_kwargs: Mapping[str, Any] | None = None,
+                 compute_flops: bool = False, compute_vjp_flops: bool = False, **kwargs: Any) -> str:
+        """The modules, with the types of what they take, return and hold, as a table drawn by rich. See `laminax.linen.tabulate`."""
+        from laminax._src.linen.summary import tabulate
+        _check_instance(self)
+        return tabulate(self, rngs, depth, show_repeated, mutable, console_kwargs, table_kwargs or {}, column_kwargs or {}, compute_flops,
+                        compute_vjp_flops)(*args, **kwargs)
+
+    def module_paths(self, rngs: Any, *args: Any, show_repeated: bool = False, mutable: Filter = DenyList("intermediates"),
+                     **kwargs: Any) -> dict[str, Module]:
+        """The modules that a call of this one uses, by their paths; each module once, unless `show_repeated`."""
+        from laminax._src.linen.summary import rows_of
+        _check_instance(self)
+        rows = rows_of(self, rngs, args, kwargs, mutable=mutable, show_repeated=show_repeated)
+        return {"/".join(row.path): row.module for row in rows}
 
 
 def _check_instance(module: Any) -> None:
@@ -528,13 +574,10 @@ def _as_rngs(module: Module, rngs: Any) -> Any:
 
 
 def _check_fields(cls: type) -> None:
-    """Raises where a class declares what every module has, or has two compact methods."""
+    """Raises where a class declares what every module has."""
     annotations = cls.__dict__.get("__annotations__", {})
     if reserved := {name: kind for name, kind in annotations.items() if name in ("parent", "name")}:
         raise errors.ReservedModuleAttributeError(reserved)
-    methods = [name for name, value in cls.__dict__.items() if hasattr(value, "compact")]
-    if len(methods) > 1:
-        raise errors.MultipleMethodsCompactError(", ".join(methods))
 
 
 def _unbound_hash(own_hash: Callable[[Any], int]) -> Callable[[Any], int]:
@@ -544,7 +587,7 @@ def _unbound_hash(own_hash: Callable[[Any], int]) -> Callable[[Any], int]:
 
     def __hash__(self: Module) -> int:
         if self.scope is not None:
-            raise TypeError(f"Can't call __hash__ on modules that hold variables: {type(self).__name__} is bound.")
+            raise TypeError("Can't call __hash__ on modules that hold variables.")
         return own_hash(self)
 
     __hash__.of_unbound = True  # type: ignore[attr-defined]  # functions take attributes
@@ -563,7 +606,8 @@ def _wrap_attributes(cls: type[Module]) -> None:
             setattr(cls, name, wrap_method(value))
         elif is_descriptor(value) and not hasattr(value, "is_wrapped_descriptor") and not hasattr(value, "nowrap"):
             setattr(cls, name, wrapped_descriptor(value))
-    cls._name_scope_methods = tuple(name for name in dir(cls) if hasattr(getattr(cls, name, None), "compact_name_scope"))
+    cls._compact_name_scope_methods = tuple(
+        name for base in cls.__mro__ for name, value in base.__dict__.items() if hasattr(value, "compact_name_scope"))
 
 
 def _class_attributes(cls: type) -> Iterator[tuple[str, Any]]:

@@ -25,4 +25,4 @@ def module_repr(module: ModuleBase, indent: int = 4) -> str:
 
 
 def _value_repr(value: Any) -> str:
-    return f"<function {value.__qualname__}>" if callable(value) and hasattr(value, "__qualname__") else repr(value)
+    return value.__name__ if callable(value) and hasattr(value, "__name__") else repr(value)

@@ -28,20 +28,14 @@ T = TypeVar("T")
 
 
 class Stream(NamedTuple):
-    """A stream of keys at some place: the root's key, and the path whose names are still to be folded in."""
+    """A stream of keys: its key, and the path from there to the topmost scope, whose names are folded into each key that is drawn."""
     root: Any
     path: tuple[str | int, ...] = ()
 
-    def at(self, *names: str | int) -> Stream:
-        """The stream further down."""
-        return Stream(self.root, self.path + names)
-
-    def key(self) -> Any:
-        """The key of this place: the root's, with the hash of the path folded in."""
-        if not self.path:
-            return self.root
+    def key(self, *way: str | int) -> Any:
+        """The key at a place: the stream's, with the hash of the path to there folded in."""
         digest = hashlib.sha1()
-        for part in self.path:
+        for part in (*self.path, *way):
             digest.update(part.encode() if isinstance(part, str) else part.to_bytes((part.bit_length() + 7) // 8, "big"))
         return random_keys.fold_in(self.root, np.uint32(int.from_bytes(digest.digest()[:4], "big")))
 
@@ -80,17 +74,23 @@ class Counts:
 
 
 class Store:
-    """The variables of one call of `init`, `apply` or a lifted function, shared by its scopes."""
-    __slots__ = ("variables", "mutable", "flags", "trace", "closed", "adopted")
+    """The variables and streams of keys of one call of `init`, `apply` or a lifted function, shared by its scopes."""
+    __slots__ = ("variables", "streams", "mutable", "flags", "trace", "closed", "adopted")
 
-    def __init__(self, variables: Mapping[str, Any], mutable: Filter, flags: Mapping[str, Any]) -> None:
+    def __init__(self, variables: Mapping[str, Any], streams: dict[str, Stream], mutable: Filter, flags: Mapping[str, Any]) -> None:
         self.mutable: Names = names_of(mutable)
         # what may be written is copied: the caller's dicts stay as they are
         self.variables: dict[str, Any] = {name: unfreeze(tree) if name in self.mutable else tree for name, tree in variables.items()}
+        self.streams = streams
         self.flags = dict(flags)
         self.trace = state.trace
         self.closed = False
         self.adopted: dict[int, tuple[Any, Any]] = {}  # modules made elsewhere, by id, beside their clones of this call
+
+    def close(self) -> None:
+        """Ends the life of the scopes, and lets go of all arrays: modules and scopes refer to one another, and live on for a while."""
+        self.closed = True
+        self.variables, self.streams, self.adopted = {}, {}, {}
 
 
 class Scope:
@@ -110,13 +110,13 @@ class Scope:
         self, variables: Mapping[str, Any], rngs: Mapping[str, Any] | None = None, name: str | None = None, mutable: Filter = False,
         parent: Scope | None = None, path: Iterable[str] = (), debug_path: Iterable[str] = (), flags: Mapping[str, Any] | None = None,
     ) -> None:
-        self.store: Store = Store(variables, mutable, flags or {}) if parent is None else parent.store
+        streams = {key: rng if isinstance(rng, Stream) else Stream(rng) for key, rng in (rngs or {}).items()}
+        self.store: Store = Store(variables, streams, mutable, flags or {}) if parent is None else parent.store
         self.name = name
         self.parent = parent
         self.path = tuple(path)
         self.debug_path = tuple(debug_path) or self.path
         self.within: tuple[str, ...] = () if parent is None else (*parent.within, str(name))  # the way from the store's root
-        self.streams = {key: rng if isinstance(rng, Stream) else Stream(rng) for key, rng in (rngs or {}).items()}
         self.counts = Counts()
         self.reservations: dict[str, set[str | None]] = {}  # the collections that have a variable of this name; None: a submodule
 
@@ -142,22 +142,19 @@ class Scope:
           ValueError: there is a variable or a submodule of this name, and not `reuse`.
         """
         self._check_usable()
-        if not reuse:
-            if self.name_reserved(name):
-                raise ValueError(f'Duplicate use of scope name: "{name}" in "{self.path_text}"')
+        if not reuse or not self.name_reserved(name):
             self.reserve(name)
         return self.below(name)
 
     def below(self, name: str) -> Scope:
         """The scope one step down, without a claim to its name."""
-        rngs = {key: stream.at(name) for key, stream in self.streams.items()}
-        scope = Scope({}, rngs, name, parent=self, path=(*self.path, name), debug_path=(*self.debug_path, name))
+        scope = Scope({}, {}, name, parent=self, path=(*self.path, name), debug_path=(*self.debug_path, name))
         scope.counts = self.counts.at(name)
         return scope
 
     def rewound(self) -> Scope:
         """This scope with its names free again, for another call of the same module."""
-        scope = Scope({}, self.streams, self.name, parent=self.parent or self, path=self.path, debug_path=self.debug_path)
+        scope = Scope({}, {}, self.name, parent=self.parent or self, path=self.path, debug_path=self.debug_path)
         scope.parent, scope.within, scope.counts = self.parent, self.within, self.counts
         return scope
 
@@ -278,7 +275,7 @@ class Scope:
 
     def has_rng(self, name: str) -> bool:
         """Whether there is a stream of this name."""
-        return name in self.streams
+        return name in self.store.streams
 
     def make_rng(self, name: str = "params") -> Any:
         """The next key of a stream. Where there is none of this name, `params` stands in.
@@ -287,18 +284,19 @@ class Scope:
           InvalidRngError: there is no such stream, nor `params`.
         """
         self._check_usable()
-        if name not in self.streams:
-            if "params" not in self.streams:
+        streams = self.store.streams
+        if name not in streams:
+            if "params" not in streams:
                 raise errors.InvalidRngError(f'{self.name} needs PRNG for "{name}". Pass rngs={{"{name}": key}} to init or apply; '
-                                             f"there are streams {sorted(self.streams)}.")
+                                             f"there are streams {sorted(streams)}.")
             name = "params"
-        return self.streams[name].at(self.counts.next(name)).key()
+        return streams[name].key(*self.within, self.counts.next(name))
 
     # Its time.
 
     def close(self) -> None:
         """Ends the life of all scopes of this call."""
-        self.store.closed = True
+        self.store.close()
 
     def _check_valid(self) -> None:
         if self.store.closed:
