@@ -15,6 +15,7 @@ __all__, __getattr__, __dir__ = contents(__name__, {
     "linen.scope": "Variable",
     "linen.filters": "DenyList",
     "linen.frozen_dict": "FrozenDict",
+    "linen.summary": "tabulate",
     "linen.metadata": "AxisMetadata PARTITION_NAME replace_boxed unbox",
     "linen.partitioning": "Partitioned get_partition_spec get_sharding with_partitioning",
     "linen.logical_axes": """

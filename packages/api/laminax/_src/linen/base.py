@@ -15,6 +15,7 @@ from laminax_ir.pytrees.pytree import keystr, tree_flatten_with_path, tree_unfla
 
 from laminax._src.linen.frozen_dict import FrozenDict
 
+
 class Unspecified:
     """The type of `UNSPECIFIED`: there is one, also of copies and pickles."""
 
@@ -76,6 +77,7 @@ class ModuleBase:
     parent: Any
     name: Any
     _state: ModuleState
+    _compact_name_scope_methods: tuple[str, ...]
 
 
 class Transplant(NamedTuple):
@@ -91,7 +93,7 @@ class Context(threading.local):
         self.module_stack: list[ModuleBase | None] = [None]  # the modules whose methods are running
         self.capture_stack: list[Any] = []  # for each apply, which methods' results are sown
         self.interceptors: list[Callable[..., Any]] = []
-        self.recorders: list[Callable[..., None]] = []  # those who want to know of each call
+        self.recorders: list[Callable[..., Any]] = []  # told of each call when it begins; return what is told of its result
 
 
 context = Context()

@@ -156,7 +156,7 @@ def _is_module(x: Any) -> bool:
 
 def call_method(fun: Callable[..., Any], module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Calls a method of a module, by the steps that the head of this file describes."""
-    name = _name_of(fun)
+    name = name_of(fun)
     is_setup, is_compact = name == "setup", hasattr(fun, "compact")
     if "_state" not in module.__dict__:
         raise errors.IncorrectPostInitOverrideError()
@@ -186,16 +186,17 @@ def call_method(fun: Callable[..., Any], module: Module, args: tuple[Any, ...], 
 def _observed(fun: Callable[..., Any], name: str, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Calls the method under its name, through the interceptors, and tells its result to those who asked."""
     bound = functools.partial(fun, module)
+    done = [begin(module, fun, args, kwargs) for begin in context.recorders]
     with named_scope(profiling_name(module, name)) if _Naming.enabled else contextlib.nullcontext():
         result = _intercepted(bound, module, name, args, kwargs) if context.interceptors else bound(*args, **kwargs)
     if context.capture_stack and (wanted := context.capture_stack[-1]) and wanted(module, name):
         module.sow("intermediates", name, result)
-    for record in context.recorders:
-        record(module, name, args, kwargs, result)
+    for end in done:
+        end(result)
     return result
 
 
-def _name_of(fun: Callable[..., Any]) -> str:
+def name_of(fun: Callable[..., Any]) -> str:
     while isinstance(fun, functools.partial):
         fun = fun.func
     return getattr(fun, "__name__", "unnamed_function")
@@ -249,7 +250,7 @@ def named_call(class_fn: F, force: bool = True) -> F:
 
     @functools.wraps(class_fn)
     def named(module: Any, *args: Any, **kwargs: Any) -> Any:
-        with named_scope(profiling_name(module, _name_of(class_fn))) if force or _Naming.enabled else contextlib.nullcontext():
+        with named_scope(profiling_name(module, name_of(class_fn))) if force or _Naming.enabled else contextlib.nullcontext():
             return function(module, *args, **kwargs)
 
     return named  # type: ignore[return-value]  # the same signature

@@ -1,4 +1,4 @@
-"""Logical names of axes, "embed" or "heads", which rules map to axes of a mesh: a model says what its axes are, its user how to split them."""
+"""Logical names of axes, "embed" or "heads", which rules map to axes of a mesh: a model says what axes are, its user how to split them."""
 
 from __future__ import annotations
 
@@ -136,7 +136,8 @@ def with_logical_constraint(
     def constrained(names: Any, value: Any) -> Any:
         axes = _assigned(names, rules)
         if _UNASSIGNED in axes and fallback is RulesFallback.RAISE_ERROR:
-            raise ValueError(f"with_logical_constraint: axis {names[axes.index(_UNASSIGNED)]!r} of {tuple(names)} has no rule among {rules}.")
+            name = names[axes.index(_UNASSIGNED)]
+            raise ValueError(f"with_logical_constraint: axis {name!r} of {tuple(names)} has no rule among {rules}.")
         if _UNASSIGNED in axes and fallback is RulesFallback.NO_CONSTRAINT:
             return value
         spec = PartitionSpec(*(None if axis is _UNASSIGNED else axis for axis in axes))

@@ -66,7 +66,6 @@ class Module(ModuleBase):
     name: str | None = dataclasses.field(default=None, kw_only=True)
 
     scope = None
-    _compact_name_scope_methods = ()
 
     def __init_subclass__(cls, kw_only: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -78,6 +77,8 @@ class Module(ModuleBase):
             "name": fields["name"]}
         setattr(cls, "__hash__", _unbound_hash(cls.__hash__))
         _wrap_attributes(cls)
+        cls._compact_name_scope_methods = tuple(
+            name for base in cls.__mro__ for name, value in base.__dict__.items() if hasattr(value, "compact_name_scope"))
 
     # How a module comes to its scope.
 
@@ -606,8 +607,6 @@ def _wrap_attributes(cls: type[Module]) -> None:
             setattr(cls, name, wrap_method(value))
         elif is_descriptor(value) and not hasattr(value, "is_wrapped_descriptor") and not hasattr(value, "nowrap"):
             setattr(cls, name, wrapped_descriptor(value))
-    cls._compact_name_scope_methods = tuple(
-        name for base in cls.__mro__ for name, value in base.__dict__.items() if hasattr(value, "compact_name_scope"))
 
 
 def _class_attributes(cls: type) -> Iterator[tuple[str, Any]]:
