@@ -31,6 +31,7 @@ from laminax._src.linen.filters import DenyList, Filter
 from laminax._src.linen.functional import apply, bound_scope, init, init_with_output, is_key, lazy_init, method_of
 from laminax._src.linen.representation import module_repr
 from laminax._src.linen.scope import Scope, Variable
+from laminax._src.linen.summary import rows_of, tabulate
 from laminax._src.numerics.numpy.creation import zeros_like
 
 T = TypeVar("T")
@@ -541,7 +542,6 @@ class Module(ModuleBase):
                  table_kwargs: Mapping[str, Any] | None = None, column_kwargs: Mapping[str, Any] | None = None,
                  compute_flops: bool = False, compute_vjp_flops: bool = False, **kwargs: Any) -> str:
         """The modules, with the types of what they take, return and hold, as a table drawn by rich. See `laminax.linen.tabulate`."""
-        from laminax._src.linen.summary import tabulate
         _check_instance(self)
         return tabulate(self, rngs, depth, show_repeated, mutable, console_kwargs, table_kwargs or {}, column_kwargs or {}, compute_flops,
                         compute_vjp_flops)(*args, **kwargs)
@@ -549,7 +549,6 @@ class Module(ModuleBase):
     def module_paths(self, rngs: Any, *args: Any, show_repeated: bool = False, mutable: Filter = DenyList("intermediates"),
                      **kwargs: Any) -> dict[str, Module]:
         """The modules that a call of this one uses, by their paths; each module once, unless `show_repeated`."""
-        from laminax._src.linen.summary import rows_of
         _check_instance(self)
         rows = rows_of(self, rngs, args, kwargs, mutable=mutable, show_repeated=show_repeated)
         return {"/".join(row.path): row.module for row in rows}

@@ -100,8 +100,8 @@ def rows_of(
 def _traced(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], calls: list[_Call]) -> Any:
     """The types of a function's result; calls of modules within are noted."""
     def begin(module: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], None]:
-        if name_of(function) == "setup" or module.scope is None:
-            return lambda result: None
+        if name_of(function) == "setup" or module.scope is None or not hasattr(type(module), name_of(function)):
+            return lambda result: None  # functions that close over values of this trace could not be called again
         unbound = module.clone(parent=None, _deep_clone=True, _reset_names=True, name=None)
         call = _Call(module.path, unbound, function, _types(args), _types(kwargs))
         calls.append(call)
