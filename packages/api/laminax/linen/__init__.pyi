@@ -7,9 +7,12 @@ from laminax._src.linen.calls import F
 from laminax._src.linen.filters import Filter
 from laminax._src.linen.functional import Captured
 from laminax._src.linen.lifted_loops import Broadcast
+from laminax._src.linen.logical_axes import LogicallyPartitioned as _LogicallyPartitioned, Rules, RulesFallback as _RulesFallback
 from laminax._src.linen.module import Module as _Module
+from laminax._src.linen.partitioning import Names, Partitioned as _Partitioned
 from laminax._src.numerics.nn.initializers import Initializer
 from laminax.typing import ArrayLike, DTypeLike
+from laminax_ir.types.partition_specs import PartitionSpec
 from typing import Any
 from laminax._src.linen.filters import DenyList as DenyList
 from laminax._src.linen.frozen_dict import FrozenDict as FrozenDict
@@ -45,13 +48,18 @@ from laminax._src.linen.layers.weight_normalization import SpectralNorm as Spect
 from laminax._src.linen.layers.weight_normalization import WeightNorm as WeightNorm
 from laminax._src.linen.lifting import In as In
 from laminax._src.linen.lifting import Out as Out
+from laminax._src.linen.logical_axes import LogicallyPartitioned as LogicallyPartitioned
+from laminax._src.linen.logical_axes import RulesFallback as RulesFallback
+from laminax._src.linen.metadata import AxisMetadata as AxisMetadata
 from laminax._src.linen.module import Module as Module
+from laminax._src.linen.partitioning import Partitioned as Partitioned
 from laminax._src.linen.scope import Variable as Variable
 from laminax.linen import initializers as initializers
 from laminax.linen import serialization as serialization
 
 __all__: list[str]
 
+PARTITION_NAME: str
 def add_metadata_axis(target: Any, variable_axes: Mapping[Filter, Any] = ..., metadata_params: Mapping[Any, Any] = ...) -> Any:
     """Tells the boxes of variables of an axis that the module does not know of, as `vmap` does for the one that it adds."""
 def apply(fn: Callable[..., Any], module: _Module, mutable: Filter = False, capture_intermediates: Captured = False) -> Callable[..., Any]:
@@ -152,6 +160,12 @@ def fold_rngs(target: Any, variables: Filter = True, rngs: Filter = True) -> Any
     """Has a module draw its random keys from new streams, as `jit` does, without compiling it."""
 def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     """Gaussian error linear unit, x * Phi(x) with the normal distribution function Phi."""
+def get_logical_axis_rules() -> Rules:
+    """The rules of this thread."""
+def get_partition_spec(tree: Any) -> Any:
+    """The tree with a partition spec in place of each box or array; one that is not split for arrays without a box."""
+def get_sharding(tree: Any, mesh: Any) -> Any:
+    """The tree with a sharding over the mesh in place of each box or array."""
 def glu(x: ArrayLike, axis: int = -1) -> Array:
     """Gated linear unit: the first half of `axis` times the sigmoid of the second half."""
 def grad(
@@ -182,7 +196,7 @@ def init_with_output(
 ) -> Callable[..., Any]:
     """`fn(module, *args)` as a function of keys: `init_with_output(fn, module)(rngs, *args)` gives its result and the variables."""
 def intercept_methods(interceptor: Callable[..., Any]) -> Iterator[None]:
-    """A context in which calls of methods go through `interceptor(next_function, args, kwargs, context)`, the innermost first."""
+    """A context in which calls of methods go through `interceptor(next_function, args, kwargs, context)`, those of outer contexts first."""
 def jit(
     target: Any,
     variables: Filter = True,
@@ -211,6 +225,14 @@ def log_sigmoid(x: ArrayLike) -> Array:
     """log(sigmoid(x)), computed as -softplus(-x)."""
 def log_softmax(x: ArrayLike, axis: int | tuple[int, ...] | None = -1, where: Array | None = None) -> Array:
     """Logarithm of softmax, computed as x - logsumexp(x). Elements left out by `where` get -inf."""
+def logical_axis_rules(rules: Rules) -> Iterator[None]:
+    """A context in which other rules are set."""
+def logical_to_mesh(tree: Any, rules: Rules | None = None) -> Any:
+    """The tree with specs of mesh axes in place of specs of logical names."""
+def logical_to_mesh_axes(array_dim_names: Sequence[str | None] | None, rules: Rules | None = None) -> PartitionSpec | None:
+    """The partition spec of a value whose axes have these logical names, None where no rule says how to split one."""
+def logical_to_mesh_sharding(tree: Any, mesh: Any, rules: Rules | None = None) -> Any:
+    """The tree with shardings over the mesh in place of specs of logical names."""
 def logsumexp(
     a: ArrayLike,
     axis: Any = None,
@@ -307,6 +329,8 @@ def remat_scan(
     split_rngs: Mapping[Filter, bool] = ...,
 ) -> Any:
     """A module applied many times in nested loops, of which only the borders of steps are kept for derivatives."""
+def replace_boxed(tree: Any, updates: Any) -> Any:
+    """The tree with new values, each in the box of the value that it replaces."""
 def scan(
     target: Any,
     variable_axes: Mapping[Filter, Any] = ...,
@@ -327,6 +351,10 @@ def scan(
     """Lifted version of `laminax.lax.scan`: a method `(carry, *xs) -> (carry, ys)`, applied along an axis of xs."""
 def selu(x: ArrayLike) -> Array:
     """Scaled ELU with the self-normalising constants of Klambauer et al., NIPS 2017."""
+def set_logical_axis_rules(rules: Rules) -> None:
+    """Sets the rules of this thread."""
+def share_scope(module: _Module, other: _Module, /) -> None:
+    """Has two modules use the same place among the variables, so that one adds variables to those of the other."""
 def sigmoid(x: ArrayLike) -> Array:
     """Logistic function, 1 / (1 + exp(-x))."""
 def silu(x: ArrayLike) -> Array:
@@ -359,6 +387,20 @@ def switch(
     rngs: Filter = True,
 ) -> Any:
     """Lifted version of `laminax.lax.switch`: one of several functions of a module, chosen by an integer that may be traced."""
+def tabulate(
+    module: _Module,
+    rngs: Any,
+    depth: int | None = None,
+    show_repeated: bool = False,
+    mutable: Filter = ...,
+    console_kwargs: Mapping[str, Any] | None = None,
+    table_kwargs: Mapping[str, Any] = ...,
+    column_kwargs: Mapping[str, Any] = ...,
+    compute_flops: bool = False,
+    compute_vjp_flops: bool = False,
+    **kwargs: Any,
+) -> Callable[..., str]:
+    """A function of the arguments of a module that draws a table of its submodules: what each takes, returns and holds."""
 def tanh(x: ArrayLike) -> Array:
     """Hyperbolic tangent."""
 def unbox(tree: Any) -> Any:
@@ -409,6 +451,23 @@ def while_loop(
     split_rngs: Mapping[Filter, bool] = ...,
 ) -> Any:
     """Lifted version of `laminax.lax.while_loop`, of functions of a module and of the carry."""
+def with_logical_constraint(
+    x: Any,
+    logical_axis_resources: Any,
+    rules: Rules | None = None,
+    mesh: Any = None,
+    fallback: _RulesFallback = ...,
+) -> Any:
+    """Has values split over the mesh as the rules say. Without rules, or without a mesh, they stay as they are."""
+def with_logical_partitioning(
+    fn: Callable[..., Any],
+    names: tuple[Any, ...],
+    mesh: Any = None,
+    rules: Rules | None = None,
+) -> Callable[..., _LogicallyPartitioned]:
+    """An initializer whose values are boxed with the logical names of their axes."""
+def with_partitioning(fn: Callable[..., Any], names: Names, mesh: Any = None) -> Callable[..., _Partitioned]:
+    """An initializer whose values are boxed with the names of mesh axes."""
 def zeros(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None, out_sharding: Any = None) -> Array:
     """Zeros; the key is not used."""
 def zeros_init() -> Initializer:

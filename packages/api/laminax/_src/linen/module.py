@@ -72,8 +72,8 @@ class Module(ModuleBase):
         super().__init_subclass__(**kwargs)
         _check_fields(cls)
         dataclasses.dataclass(unsafe_hash="__hash__" not in cls.__dict__, repr=False, kw_only=kw_only)(cls)
-        fields = cls.__dataclass_fields__  # type: ignore[attr-defined]  # a dataclass by now
-        cls.__dataclass_fields__ = {  # type: ignore[attr-defined]  # the class's own fields before those that all modules have
+        fields = cls.__dataclass_fields__
+        cls.__dataclass_fields__ = {  # the class's own fields before those that all modules have
             **{name: field for name, field in fields.items() if name not in ("parent", "name")}, "parent": fields["parent"],
             "name": fields["name"]}
         setattr(cls, "__hash__", _unbound_hash(cls.__hash__))
