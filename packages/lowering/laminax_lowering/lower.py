@@ -186,7 +186,8 @@ def _convention(closed: ClosedJaxpr, module: ModuleContext, kept: Sequence[int],
         has_dynamic_shapes=module.has_dynamic_shapes,
         host_callbacks=tuple(module.host_callbacks),
         keepalives=tuple(module.keepalives),
-        inspections=tuple(module.inspections))
+        inspections=tuple(module.inspections),
+        call_targets=tuple(module.call_targets))
 
 
 def _memory_of_type(aval: ShapedArray) -> str | None:

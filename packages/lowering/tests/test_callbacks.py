@@ -25,8 +25,8 @@ def f(x):
 def test_custom_calls():
     module = lower(stage(f, [F32]))
     assert len(module.convention.host_callbacks) == 3
-    assert ('"stablehlo.custom_call"(%arg0) {api_version = 4 : i32, backend_config = {index = 0 : ui64}, call_target_name = '
-            '"xla_ffi_python_cpu_callback", has_side_effect = false, operand_layouts = [dense<[1, 0]> : tensor<2xindex>], '
+    assert ('"stablehlo.custom_call"(%arg0) {call_target_name = "xla_ffi_python_cpu_callback", api_version = 4 : i32, '
+            'backend_config = {index = 0 : ui64}, has_side_effect = false, operand_layouts = [dense<[1, 0]> : tensor<2xindex>], '
             "result_layouts = [dense<> : tensor<0xindex>]} : (tensor<2x3xf32>) -> tensor<f32>") in module.text
     assert '%2 = "stablehlo.custom_call"(%c0, %arg0)' in module.text  # the token
     assert '%3 = "stablehlo.custom_call"(%2)' in module.text

@@ -188,3 +188,13 @@ def test_columns_are_exchanged_on_one_platform_at_a_time_and_not_by_the_tpu():
             lower(program, platform=platforms)
     with pytest.raises(NotImplementedError, match="qr: use_magma=True is for GPUs"):
         lower(stage(lambda x: op.qr(x, pivoting=True, use_magma=True), [ShapedArray(*MATRIX)]))
+
+
+def test_the_convention_names_what_is_called():
+    matrix = ShapedArray((4, 4), F32)
+    closed = stage(lambda x: [op.cholesky(op.cholesky(x)), *op.qr(x)], [matrix])
+    for platform in ("cpu", "cuda"):
+        module = lower(closed, platform=platform)
+        assert module.convention.call_targets == tuple(dict.fromkeys(calls(module.text)))
+    assert lower(closed, platform="cpu").convention.call_targets == ("lapack_spotrf_ffi", "lapack_sgeqrf_ffi", "lapack_sorgqr_ffi")
+    assert lower(stage(lambda x: [x], [matrix])).convention.call_targets == ()

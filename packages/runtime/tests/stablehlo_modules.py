@@ -50,9 +50,9 @@ def unary(op: str, a: ShapedArray, attributes=None) -> str:
 
 
 def compile_text(text: str, *, in_avals, out_avals, kept=None, host_callbacks=(), keepalives=(), has_layouts=False,
-                 **options) -> Executable:
+                 call_targets=(), **options) -> Executable:
     """`compile_module` of a module whose arguments are all kept, unless it is said, and none donated as far as the convention says."""
     convention = CallingConvention(
         tuple(in_avals), tuple(out_avals), (True,) * len(in_avals) if kept is None else tuple(kept), (False,) * len(in_avals),
-        has_layouts=has_layouts, host_callbacks=tuple(host_callbacks), keepalives=tuple(keepalives))
+        has_layouts=has_layouts, host_callbacks=tuple(host_callbacks), keepalives=tuple(keepalives), call_targets=tuple(call_targets))
     return compile_module(text, convention, **options)

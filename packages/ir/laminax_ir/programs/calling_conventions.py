@@ -31,6 +31,7 @@ class CallingConvention:
     inspections: functions of the sharding that the compiler chooses for a value, each with the value's rank; the text holds
       `inspection_key(i)` for the compiler's name of the i-th.
     keepalives: objects that must live as long as the compiled program, such as those whose addresses it holds.
+    call_targets: the names of the functions outside of the program that it calls: kernels, the compiler's, and users'.
     """
     in_avals: tuple[ShapedArray, ...]
     out_avals: tuple[ShapedArray, ...]
@@ -41,6 +42,7 @@ class CallingConvention:
     host_callbacks: tuple[Callable[..., Any], ...] = field(default=(), compare=False)
     keepalives: tuple[Any, ...] = field(default=(), compare=False)
     inspections: tuple[tuple[Callable[[Any], Any], int], ...] = field(default=(), compare=False)
+    call_targets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         count = len(self.in_avals)

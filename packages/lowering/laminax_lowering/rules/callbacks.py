@@ -120,9 +120,9 @@ def _inspect_sharding(ctx: FunctionWriter, x: Value, *, callback: Callable[[Any]
     module = ctx.module
     module.inspections.append((callback, x.aval.ndim))
     if module.num_partitions > 1:
-        ctx.emit("stablehlo.custom_call", [x], results=[x.aval], attributes={
+        ctx.custom_call("InspectSharding", [x], results=[x.aval], attributes={
             "api_version": "1 : i32", "backend_config": string_text(inspection_key(len(module.inspections) - 1)),
-            "call_target_name": string_text("InspectSharding"), "has_side_effect": "true"})
+            "has_side_effect": "true"})
     return []
 
 

@@ -20,6 +20,7 @@ _DEFINITION = re.compile(r"func\.func (?:public |private )?@([\w$.-]+)\(")
 _PUBLIC = re.compile(r"func\.func (?:public |private )?@")
 _MESH = re.compile(r'^ *sdy\.mesh @([\w$.-]+) = <\[(.*?)\]>.*\n', re.MULTILINE)
 _MESH_AXIS = re.compile(r'"([^"]*)"=(\d+)')
+_CALL_TARGET = re.compile(r'call_target_name = "([^"]*)"|custom_call @"?([\w$.-]+)"?\(')  # in the generic and in the short form
 _STRING_OR_SYMBOL = re.compile(r'"(?:[^"\\]|\\.)*"|@([\w$.-]+)')
 
 
@@ -53,6 +54,7 @@ def _imported_function(module: ModuleContext, program: StableHLOProgram) -> str:
     known = module.imported
     if program not in known:
         body, names = renamed_functions(program.text, program.name, module)
+        module.call_targets.update({long or short: None for long, short in _CALL_TARGET.findall(body)})
         module.functions.append(body)
         known[program] = names["main"]
     return known[program]

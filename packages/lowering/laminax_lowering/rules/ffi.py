@@ -30,14 +30,13 @@ def emit_call(ctx: FunctionWriter, target: str, operands: Sequence[Value], resul
               operand_layouts: Sequence[Sequence[int]], result_layouts: Sequence[Sequence[int]], aliases: Mapping[int, int],
               has_side_effect: bool = False, api_version: int = TYPED_API) -> list[Value]:
     """Writes a custom call; layouts name the axes from the slowest in memory to the fastest."""
-    written = {"api_version": f"{api_version} : i32", "backend_config": config, "call_target_name": string_text(target),
-               "has_side_effect": bool_text(has_side_effect), "operand_layouts": _layouts_text(operand_layouts),
-               "result_layouts": _layouts_text(result_layouts)}
+    written = {"api_version": f"{api_version} : i32", "backend_config": config, "has_side_effect": bool_text(has_side_effect),
+               "operand_layouts": _layouts_text(operand_layouts), "result_layouts": _layouts_text(result_layouts)}
     if aliases:
         written["output_operand_aliases"] = "[" + ", ".join(
             f"#stablehlo.output_operand_alias<output_tuple_indices = [{j if len(results) > 1 else ''}], operand_index = {i}, "
             "operand_tuple_indices = []>" for i, j in aliases.items()) + "]"
-    out = ctx.emit("stablehlo.custom_call", operands, attributes=written, results=list(results))
+    out = ctx.custom_call(target, operands, written, list(results))
     return [out] if isinstance(out, Value) else out
 
 

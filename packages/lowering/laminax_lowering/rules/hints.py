@@ -26,6 +26,6 @@ def _xla_metadata_value(ctx: FunctionWriter, x: Value, *, xla_metadata_kvs: tupl
 @lowering_rule(op.dce_sink_p)
 def _dce_sink(ctx: FunctionWriter, x: Value, *, prevent_mlir_dce: bool) -> list[Value]:
     if prevent_mlir_dce:
-        ctx.emit("stablehlo.custom_call", [x], results=[], attributes={
-            "call_target_name": '"dce_sink"', "has_side_effect": "true", "api_version": "4 : i32", "backend_config": "{}"})
+        ctx.custom_call("dce_sink", [x], results=[], attributes={
+            "has_side_effect": "true", "api_version": "4 : i32", "backend_config": "{}"})
     return []

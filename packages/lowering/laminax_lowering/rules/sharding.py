@@ -41,8 +41,8 @@ def _lower_constraint(ctx: FunctionWriter, x: Value, *, sharding: Any) -> Value:
 @lowering_rule(op.layout_constraint_p)
 def _lower_layout_constraint(ctx: FunctionWriter, x: Value, *, layout: Layout) -> Value:
     order = f"[dense<{list(reversed(layout.major_to_minor))}> : tensor<{len(layout.major_to_minor)}xindex>]"  # from minor to major
-    return ctx.emit("stablehlo.custom_call", [x], attributes={
-        "call_target_name": '"LayoutConstraint"', "backend_config": '""', "operand_layouts": order, "result_layouts": order})
+    return ctx.custom_call("LayoutConstraint", [x], attributes={
+        "backend_config": '""', "operand_layouts": order, "result_layouts": order})
 
 
 @lowering_rule(op.device_put_p)

@@ -119,6 +119,23 @@ class FunctionWriter:
         self.lines.append(f'{head}"{op}"({names}){region}{attrs} : ({types}) -> ({types_text(avals)}){self.loc}')
         return [Value(f"{name}#{i}", aval) for i, aval in enumerate(avals)]
 
+    def custom_call(self, target: str, operands: Sequence[Value], attributes: Mapping[str, str],
+                    results: Sequence[ShapedArray] | None = None) -> Any:
+        """Writes a call of a function outside of the program by its name, which the calling convention says too.
+
+        Args:
+          target: the function's name.
+          operands: its operands.
+          attributes: the other attributes of the operation.
+          results: the results' avals; those of the equation by default.
+
+        Returns:
+          The result, or the list of them unless there is exactly one.
+        """
+        self.module.call_targets[target] = None
+        return self.emit("stablehlo.custom_call", operands, attributes={"call_target_name": string_text(target), **attributes},
+                         results=results)
+
     def emit_elementwise(self, op: str, operands: Sequence[Value], attributes: str = "") -> Value:
         """Writes an elementwise operation whose operands may have to be broadcast to the result's shape."""
         aval = self.eqn.outvars[0].aval
@@ -450,8 +467,8 @@ class FunctionWriter:
 
     def put_in_memory(self, x: Value, kind: str) -> Value:
         """The value in a kind of memory, "pinned_host"."""
-        return self.emit("stablehlo.custom_call", [x], results=[x.aval], attributes={
-            "call_target_name": '"annotate_device_placement"', "backend_config": '""', "has_side_effect": "true",
+        return self.custom_call("annotate_device_placement", [x], results=[x.aval], attributes={
+            "backend_config": '""', "has_side_effect": "true",
             "mhlo.frontend_attributes": f"{{_xla_buffer_placement = {string_text(kind)}}}"})
 
 

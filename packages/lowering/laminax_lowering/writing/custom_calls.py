@@ -42,7 +42,7 @@ def emit_ffi_call(ctx: FunctionWriter, target: str, operands: Sequence[Value], r
       The results, as a list.
     """
     listed = ", ".join(f"{name} = {value}" for name, value in (config or {}).items())
-    attributes = {"api_version": "4 : i32", "backend_config": f"{{{listed}}}", "call_target_name": string_text(target),
+    attributes = {"api_version": "4 : i32", "backend_config": f"{{{listed}}}",
                   "has_side_effect": bool_text(has_side_effect)}
     if batch_rank is not None:
         attributes["mhlo.frontend_attributes"] = f'{{num_batch_dims = "{batch_rank}"}}'
@@ -55,7 +55,7 @@ def emit_ffi_call(ctx: FunctionWriter, target: str, operands: Sequence[Value], r
     if is_on_first_device:
         shardings = ", ".join([ctx.module.meshes.on_first_device()] * max(1, len(results)))
         attributes["sdy.sharding"] = f"#sdy.sharding_per_value<[{shardings}]>"
-    out = ctx.emit("stablehlo.custom_call", operands, attributes=attributes, results=list(results))
+    out = ctx.custom_call(target, operands, attributes, list(results))
     return [out] if isinstance(out, Value) else out
 
 
@@ -117,8 +117,8 @@ def emit_builtin_call(ctx: FunctionWriter, target: str, operands: Sequence[Value
     Returns:
       The results, as a list.
     """
-    out = ctx.emit("stablehlo.custom_call", operands, results=list(results), attributes={
-        "api_version": f"{api_version} : i32", "backend_config": string_text(backend_config), "call_target_name": string_text(target)})
+    out = ctx.custom_call(target, operands, results=list(results), attributes={
+        "api_version": f"{api_version} : i32", "backend_config": string_text(backend_config)})
     return [out] if isinstance(out, Value) else out
 
 

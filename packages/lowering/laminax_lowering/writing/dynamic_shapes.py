@@ -151,9 +151,9 @@ class DynamicWriter(FunctionWriter):
         else:
             rank = len(_numbers(attributes[names[0]]))
             pairs = super().emit("stablehlo.constant", [], attributes={"value": padding}, results=[ShapedArray((rank, 2), np.int64)])
-        return super().emit("stablehlo.custom_call", [*operands, *(self.shape_value(_numbers(attributes[n])) for n in names), pairs],
-                            attributes={"call_target_name": '"stablehlo.dynamic_reduce_window"',
-                                        "called_computations": f"[@{name}]", "api_version": "1 : i32"}, results=results)
+        return self.custom_call("stablehlo.dynamic_reduce_window",
+                                [*operands, *(self.shape_value(_numbers(attributes[n])) for n in names), pairs],
+                                attributes={"called_computations": f"[@{name}]", "api_version": "1 : i32"}, results=results)
 
     def constant(self, value: Any, dtype: Any = None, shape: Sequence[DimSize] = ()) -> Value:
         if not any(type(size) is SymbolicDim for size in shape):
@@ -226,8 +226,8 @@ class DynamicWriter(FunctionWriter):
         for number in reversed(range(len(shown) - first)):
             tail = tail.replace(f"{{{number}}}", f"{{{number + first}}}")
         text = string_text(f"Input shapes do not match the polymorphic shapes specification. {head}{end}{tail}")
-        super().emit("stablehlo.custom_call", [condition, *shown], results=[], attributes={
-            "call_target_name": '"shape_assertion"', "error_message": text, "has_side_effect": "true", "api_version": "2 : i32"})
+        self.custom_call("shape_assertion", [condition, *shown], results=[], attributes={
+            "error_message": text, "has_side_effect": "true", "api_version": "2 : i32"})
 
 
 def write_dynamic(module: ModuleContext, closed: ClosedJaxpr, name: str, specification: ShapeSpecification, live: Sequence[JaxprEqn],

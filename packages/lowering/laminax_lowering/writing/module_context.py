@@ -32,6 +32,7 @@ class ModuleContext:
         self.functions: list[str] = []
         self.locations: list[str] = []
         self.keepalives: list[Any] = []
+        self.call_targets: dict[str, None] = {}  # the names of the functions that custom calls are of, in order
         self.imported: dict[Any, str] = {}  # exported programs, and what they are called here
         self.host_callbacks: list[Callable[..., Any]] = []
         self.inspections: list[tuple[Callable[[Any], Any], int]] = []  # functions of a value's sharding, with its rank

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from laminax_runtime import _jaxlib
@@ -24,6 +25,8 @@ _GPUS = ("CUDA", "ROCM")
 # The beginnings of the names of kernels that come with jaxlib and its plugins.
 LAPACK = "lapack_"
 GPU_KERNELS = ("cusolver_", "cusparse_", "cublas_", "cuhybrid_", "cu_", "hipsolver_", "hipsparse_", "hipblas_", "hiphybrid_", "hip_")
+
+HYBRID_KERNELS = ("cuhybrid_", "hiphybrid_")  # which compute on the host
 
 _lock = threading.RLock()
 _has_lapack = False
@@ -96,22 +99,22 @@ def connect_plugin(platform: str, c_api: Any) -> None:
             _register_with_plugin(name, *arguments)
 
 
-def ensure_kernels(text: str, client: Any) -> None:
-    """Registers the kernels that a program names, once; `compile_module` does this for every program.
+def ensure_kernels(call_targets: Sequence[str], client: Any) -> None:
+    """Registers the kernels that a program calls, once; `compile_module` does this for every program.
 
     Args:
-        text: the program, StableHLO.
+        call_targets: the names of the functions that the program calls.
         client: of the platform that it is compiled for.
 
     Raises:
         PlatformError: if they are in a package that is not installed.
     """
     if client.platform == "cpu":
-        if LAPACK in text:
+        if any(name.startswith(LAPACK) for name in call_targets):
             ensure_lapack()
-    elif client.platform in ("cuda", "rocm", "gpu") and any(f'"{prefix}' in text or f"@{prefix}" in text for prefix in GPU_KERNELS):
+    elif client.platform in ("cuda", "rocm", "gpu") and any(name.startswith(GPU_KERNELS) for name in call_targets):
         platform = "ROCM" if "rocm" in client.platform_version.lower() else "CUDA"
-        ensure_gpu_kernels(platform, is_hybrid="hybrid_" in text)
+        ensure_gpu_kernels(platform, is_hybrid=any(name.startswith(HYBRID_KERNELS) for name in call_targets))
 
 
 def register_ffi_target_as_batch_partitionable(name: str) -> None:

@@ -123,7 +123,7 @@ def _with_inspections(text: str, convention: CallingConvention, assignment: tupl
 def _compile_as_called(text: str, convention: CallingConvention, assignment: tuple[placement.Device, ...],
                        compile_options: _jaxlib.CompileOptions, name: str, is_part: bool) -> _jaxlib.LoadedExecutable:
     """The module as jaxlib's executable: from the compiler, or from the disk where its convention lets it be kept there."""
-    ffi.ensure_kernels(text, assignment[0].client)
+    ffi.ensure_kernels(convention.call_targets, assignment[0].client)
     is_dynamic = convention.has_dynamic_shapes
     if options.dump_ir_to.value is not None:
         _dump(_jaxlib.refined_text(text) if is_dynamic else text, name)
@@ -418,26 +418,23 @@ class Executable:
             raise TypeError(f"{self.name} cannot be pickled: it calls functions of this process. Leave the callbacks out.")
         device_ids = [device.id for device in self.devices]
         return _load_executable, (
-            self.serialize(), sorted(set(_CALL_TARGET.findall(self.as_text()))), self.name, self.devices[0].platform, device_ids,
-            self.convention, self.in_shardings, self.out_shardings, self.is_pinned,
+            self.serialize(), self.name, self.devices[0].platform, device_ids, self.convention, self.in_shardings, self.out_shardings,
+            self.is_pinned,
         )
 
     def __repr__(self) -> str:
         return f"<Executable {self.name} on {', '.join(map(str, self.devices))}>"
 
 
-_CALL_TARGET = re.compile(r'custom_call_target="([^"]*)"')
-
-
-def _load_executable(serialized: bytes, call_targets: Sequence[str], name: str, platform: str, device_ids: Sequence[int],
-                     convention: CallingConvention, in_shardings: tuple[shardings.Sharding, ...],
-                     out_shardings: tuple[shardings.Sharding, ...], is_pinned: bool) -> Executable:
+def _load_executable(serialized: bytes, name: str, platform: str, device_ids: Sequence[int], convention: CallingConvention,
+                     in_shardings: tuple[shardings.Sharding, ...], out_shardings: tuple[shardings.Sharding, ...],
+                     is_pinned: bool) -> Executable:
     """A pickled executable, on devices of the same ids."""
     by_id = {device.id: device for device in placement.devices(platform)}
     if missing := [i for i in device_ids if i not in by_id]:
         raise ValueError(f"the pickled executable {name} runs on {platform} devices {missing}, which this process does not have")
     devices = tuple(by_id[i] for i in device_ids)
-    ffi.ensure_kernels(" ".join(f'"{target}"' for target in call_targets), devices[0].client)
+    ffi.ensure_kernels(convention.call_targets, devices[0].client)
     compile_options = _compile_options(devices, 1, len(devices), None, in_shardings, out_shardings)
     try:
         loaded = devices[0].client.deserialize_executable(serialized, _jaxlib.DeviceList(devices), compile_options)

@@ -388,7 +388,7 @@ def _export_program(closed: ClosedJaxpr, name: str, in_tree: Any, out_tree: Any,
         raise NotImplementedError(f"export({name}): the program calls back into this process, which an exported function cannot. "
                                   "Remove its callbacks, such as debug.print and pure_callback.")
     text = _without_locations(lowered.text)
-    _check_custom_calls(name, text, checks)
+    _check_custom_calls(name, lowered.convention.call_targets, checks)
     return Exported(name, in_tree, closed.in_avals, out_tree, closed.out_avals, runtime.serialize_module(text), platforms, checks,
                     layout, lambda: _export_vjp(closed, name, platforms, checks, layout), module_kept_var_idx=lowered.kept,
                     has_dynamic_shapes=lowered.convention.has_dynamic_shapes)
@@ -427,12 +427,11 @@ _STABLE_TARGETS = (
     "lapack_", "cusolver_", "hipsolver_", "cusparse_", "hipsparse_", "cu_", "hip_", "cublas_", "hipblas_", "Qr", "Eigh",
     "LuDecomposition", "ProductOfElementaryHouseholderReflectors", "Sharding", "annotate_device_placement", "shape_assertion",
     "stablehlo.dynamic_reduce_window", "stablehlo.dynamic_rng_bit_generator")
-_TARGET = re.compile(r'call_target_name = "([^"]*)"')
 
 
-def _check_custom_calls(name: str, text: str, checks: Sequence[DisabledSafetyCheck]) -> None:
+def _check_custom_calls(name: str, call_targets: Sequence[str], checks: Sequence[DisabledSafetyCheck]) -> None:
     allowed = {check.is_custom_call() for check in checks}
-    for target in dict.fromkeys(_TARGET.findall(text)):
+    for target in call_targets:
         if not target.startswith(_STABLE_TARGETS) and target not in allowed:
             raise ValueError(f"Cannot serialize code with custom calls whose targets have no compatibility guarantees: export({name}) "
                              f"found {target!r}. Leave the check out with disabled_checks="
