@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from laminax_ir.functions import operators  # noqa: F401  (arithmetic on tracers)
-from laminax_ir.ops import contraction  # noqa: F401  (says how dot_general is printed)
+from laminax_ir.ops import contraction
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, call_jaxpr
 from laminax_ir.ops.reduction import reduce_sum
@@ -88,7 +88,7 @@ def test_a_matrix_product_wraps_its_parameters():
     x = Var(f32(3, 3)), Var(f32(3, 3))
     params = {"dimension_numbers": (((1,), (0,)), ((), ())), "precision": None, "preferred_element_type": np.dtype(np.float32),
               "out_sharding": None}
-    assert str(Jaxpr([], x[:1], x[1:], [eqn("dot_general", x[:1] * 2, x[1:], **params)])) == lines("""
+    assert str(Jaxpr([], x[:1], x[1:], [JaxprEqn(list(x[:1] * 2), list(x[1:]), contraction.dot_general_p, params)])) == lines("""
         { lambda ; a:f32[3,3]. let
             b:f32[3,3] = dot_general[
               dimension_numbers=(([1], [0]), ([], []))
@@ -291,15 +291,18 @@ def test_one_equation():
 
 
 def test_rules_of_a_primitives_own():
-    hide_params("printed_in_test", shape=..., mode=None)
+    printed = Primitive("printed_in_test")
+    hide_params(printed, shape=..., mode=None)
     x, y = Var(f32()), Var(f32())
-    text = str(Jaxpr([], [x], [y], [eqn("printed_in_test", [x], [y], shape=(1,), mode=None, axis=2)]))
+    text = str(Jaxpr([], [x], [y], [JaxprEqn([x], [y], printed, {"shape": (1,), "mode": None, "axis": 2})]))
     assert text == "{ lambda ; a:f32[]. let b:f32[] = printed_in_test[axis=2] a in (b,) }"
-    plain = Jaxpr([], [x], [y], [eqn("printed_in_test", [x], [y], shape=(1,), mode=3)])
+    plain = Jaxpr([], [x], [y], [JaxprEqn([x], [y], printed, {"shape": (1,), "mode": 3})])
     assert "printed_in_test[mode=3] a" in str(plain)
     assert "printed_in_test[mode=3 shape=(1,)] a" in plain.pretty_print(custom_pp_eqn_rules=False)
     with pytest.raises(ValueError, match=r"printed_in_test: a second printing rule, in .*; the first is in laminax_ir\.programs\.printer"):
-        equation_rule("printed_in_test")(lambda eqn, printer: None)
+        equation_rule(printed)(lambda eqn, printer: None)
+    namesake = Jaxpr([], [x], [y], [eqn("printed_in_test", [x], [y], shape=(1,))])
+    assert "printed_in_test[shape=(1,)] a" in str(namesake)
 
 
 # The layout engine, against its definition

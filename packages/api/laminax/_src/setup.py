@@ -13,6 +13,7 @@ from typing import Any, Sequence
 import laminax_ir.setup  # noqa: F401  (puts that layer's own rooms together)
 import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.ops.sharding import device_put_p, layout_constraint_p, reshard_p, sharding_constraint_p
 from laminax_ir.programs.effects import set_call_context
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.recording import staging_trace
@@ -34,7 +35,7 @@ def compose() -> None:
     register_internal_folder(runtime.__file__)
     register_value_type(runtime.ArrayImpl, attrgetter("aval"))
     staging_trace.literal_types.add(runtime.ArrayImpl)
-    eager.evaluators["sharding"] = _evaluate_placement
+    eager.evaluators.update(dict.fromkeys((device_put_p, layout_constraint_p, reshard_p, sharding_constraint_p), _evaluate_placement))
     trace.set_evaluator(eager.evaluate)
     set_call_context(effects.call_context)
     trace.set_tracing_hook(runtime.set_tracing)

@@ -15,7 +15,8 @@ from laminax_ir.programs.check_rules import call_faults, check_rule
 from laminax_ir.programs.dce import dce_closed_jaxpr, dce_rule
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
-from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.programs.primitive import CALL_TRAITS, Primitive, effects_rule, shape_rule
+from laminax_ir.programs.printer_params import equation_rule
 from laminax_ir.recording.staging import stage
 from laminax_ir.recording.staging_trace import StagingTrace
 from laminax_ir.refs.refs import Ref, ValueRef, values_in, write_back
@@ -26,14 +27,17 @@ from laminax_ir.types.avals import ShapedArray, get_aval
 if TYPE_CHECKING:
     from laminax_ir.programs.effects import DebugEffect
 
-jit_p = Primitive("jit", multiple_results=True, family="calls")
-checkpoint_p = Primitive("checkpoint", multiple_results=True, family="calls")
-name_p = Primitive("name", family="calls")
-custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True, family="calls")
-custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True, family="calls")
-custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True, family="calls")
+jit_p = Primitive("jit", multiple_results=True, family="calls", traits=CALL_TRAITS)
+checkpoint_p = Primitive("checkpoint", multiple_results=True, family="calls", traits=CALL_TRAITS)
+name_p = Primitive("name", family="calls", traits=CALL_TRAITS)
+custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True, family="calls", traits=CALL_TRAITS)
+custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True, family="calls", traits=CALL_TRAITS)
+custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True, family="calls", traits=CALL_TRAITS)
 # The tangent map of a custom_vjp call: linear in the tangents, known only by its transpose, so it cannot be run.
-custom_vjp_tangent_p = Primitive("custom_vjp_tangent", multiple_results=True, family="calls")
+custom_vjp_tangent_p = Primitive("custom_vjp_tangent", multiple_results=True, family="calls", traits=CALL_TRAITS)
+
+equation_rule(jit_p)(lambda eqn, printer: printer.call(eqn))
+equation_rule(custom_jvp_call_p, custom_vjp_call_p)(lambda eqn, printer: printer.call_with_rules(eqn))
 
 
 @shape_rule(jit_p)

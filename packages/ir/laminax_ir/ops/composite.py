@@ -15,7 +15,7 @@ from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.options import ambient
 from laminax_ir.programs.check_rules import call_faults, check_rule
 from laminax_ir.programs.jaxpr import ClosedJaxpr
-from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import CALL_TRAITS, Primitive, shape_rule
 from laminax_ir.pytrees.pytree import tree_flatten, tree_unflatten
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.trace import Tracer, state
@@ -25,7 +25,7 @@ from laminax_ir.types.errors import UnexpectedTracerError
 if TYPE_CHECKING:
     from laminax_ir.pytrees.pytree import PyTreeDef
 
-composite_p = Primitive("composite", multiple_results=True, family="composite")
+composite_p = Primitive("composite", multiple_results=True, family="composite", traits=CALL_TRAITS)
 
 
 @shape_rule(composite_p)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 dot_general_p = Primitive("dot_general", family="contraction", traits=(Trait.PRODUCT, Trait.CONTRACTION))
-hide_params("dot_general", precision=None, preferred_element_type=None, out_sharding=None)
-format_param("dot_general", "dimension_numbers")(
+hide_params(dot_general_p, precision=None, preferred_element_type=None, out_sharding=None)
+format_param(dot_general_p, "dimension_numbers")(
     lambda numbers: "(" + ", ".join("(" + ", ".join(str(list(axes)) for axes in pair) + ")" for pair in numbers) + ")")
 ragged_dot_general_p = Primitive("ragged_dot_general", family="contraction")
 

@@ -20,7 +20,7 @@ from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.programs.check_rules import check_rule
 from laminax_ir.programs.dce import dce_closed_jaxpr, dce_rule
 from laminax_ir.programs.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var
-from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, effects_rule, shape_rule
 from laminax_ir.programs.printer_params import hide_params
 from laminax_ir.tracing.explicit_axes import is_resolving
 from laminax_ir.tracing.trace import state
@@ -31,12 +31,12 @@ from laminax_ir.types.type_shardings import in_use
 if TYPE_CHECKING:
     from laminax_ir.programs.effects import OrderedDebugEffect
 
-cond_p = Primitive("cond", multiple_results=True, family="control_flow")
-while_p = Primitive("while", multiple_results=True, family="control_flow")
-scan_p = Primitive("scan", multiple_results=True, family="control_flow")
-platform_index_p = Primitive("platform_index", family="control_flow")
+cond_p = Primitive("cond", multiple_results=True, family="control_flow", traits=(Trait.TYPES_ITS_RESULTS,))
+while_p = Primitive("while", multiple_results=True, family="control_flow", traits=(Trait.TYPES_ITS_RESULTS,))
+scan_p = Primitive("scan", multiple_results=True, family="control_flow", traits=(Trait.TYPES_ITS_RESULTS,))
+platform_index_p = Primitive("platform_index", family="control_flow", traits=(Trait.TYPES_ITS_RESULTS,))
 
-hide_params("scan", linear=..., _split_transpose=False)
+hide_params(scan_p, linear=..., _split_transpose=False)
 
 
 @shape_rule(cond_p)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 
 if TYPE_CHECKING:
     import numpy as np
 
-convert_element_type_p = Primitive("convert_element_type", family="elementwise")
+convert_element_type_p = Primitive("convert_element_type", family="elementwise", traits=(Trait.ELEMENTWISE,))
 
 
 @shape_rule(convert_element_type_p)

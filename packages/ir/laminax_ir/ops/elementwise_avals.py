@@ -67,7 +67,7 @@ def result_aval(name: str, avals: Sequence[ShapedArray], dtype: Any) -> ShapedAr
 
 
 def unary_primitive(name: str, kinds: tuple, result_dtype: Any = None) -> Primitive:
-    primitive = Primitive(name, family="elementwise")
+    primitive = Primitive(name, family="elementwise", traits=(Trait.ELEMENTWISE,))
 
     accepted: set = set()
 
@@ -85,7 +85,7 @@ kinds_of_binary: dict[Primitive, tuple] = {}  # the dtypes that each operation o
 
 
 def binary_primitive(name: str, kinds: tuple, result_dtype: Any = None, traits: Iterable[Trait] = ()) -> Primitive:
-    primitive = Primitive(name, family="elementwise", traits=traits)
+    primitive = Primitive(name, family="elementwise", traits=(Trait.ELEMENTWISE, *traits))
     kinds_of_binary[primitive] = kinds
 
     accepted: set = set()

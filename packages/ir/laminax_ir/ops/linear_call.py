@@ -13,10 +13,10 @@ from typing import Any
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.programs.check_rules import call_faults, check_rule
 from laminax_ir.programs.jaxpr import ClosedJaxpr
-from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.programs.primitive import CALL_TRAITS, Primitive, effects_rule, shape_rule
 from laminax_ir.types.avals import ShapedArray
 
-linear_call_p = Primitive("linear_call", multiple_results=True, family="linear_call")
+linear_call_p = Primitive("linear_call", multiple_results=True, family="linear_call", traits=CALL_TRAITS)
 
 
 @shape_rule(linear_call_p)

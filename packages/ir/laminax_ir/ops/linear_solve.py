@@ -12,11 +12,11 @@ from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 from laminax_ir.programs.check_rules import call_faults, check_rule
 from laminax_ir.programs.jaxpr import ClosedJaxpr
-from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.programs.primitive import CALL_TRAITS, Primitive, effects_rule, shape_rule
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.errors import ShapeError
 
-custom_linear_solve_p = Primitive("custom_linear_solve", multiple_results=True, family="linear_solve")
+custom_linear_solve_p = Primitive("custom_linear_solve", multiple_results=True, family="linear_solve", traits=CALL_TRAITS)
 linear_solve_p = custom_linear_solve_p  # the name it has in laminax.lax
 
 

@@ -28,7 +28,7 @@ iota_p = Primitive("iota", family="shape")
 split_p = Primitive("split", multiple_results=True, family="shape")
 tile_p = Primitive("tile", family="shape")
 
-hide_params("broadcast_in_dim", shape=..., sharding=None, broadcast_dimensions=())
+hide_params(broadcast_in_dim_p, shape=..., sharding=None, broadcast_dimensions=())
 
 
 def with_shape(x: ShapedArray, shape: tuple[int, ...]) -> ShapedArray:

@@ -27,7 +27,7 @@ from laminax_ir.types.type_shardings import TypeSharding, in_use, names_of
 if TYPE_CHECKING:
     from laminax_ir.types.abstract_meshes import AbstractMesh
 
-shard_map_p = Primitive("shard_map", multiple_results=True, family="shard_map", traits=(Trait.RUNS_PER_DEVICE,))
+shard_map_p = Primitive("shard_map", multiple_results=True, family="shard_map", traits=(Trait.RUNS_PER_DEVICE, Trait.TYPES_ITS_RESULTS))
 
 
 def parts_per_axis(spec: PartitionSpec, ndim: int, mesh: Any) -> list[int]:

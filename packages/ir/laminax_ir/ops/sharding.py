@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from laminax_ir.options.config import no_collectives
-from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.tracing.forbidden_collectives import check_kept_places, check_types
 from laminax_ir.tracing.trace import state
 from laminax_ir.types.array_layouts import Layout
@@ -20,12 +20,12 @@ from laminax_ir.types.memory_spaces import MemorySpace, space_of_kind
 from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_ir.types.type_shardings import TypeSharding, in_use
 
-sharding_constraint_p = Primitive("sharding_constraint", family="sharding")
+sharding_constraint_p = Primitive("sharding_constraint", family="sharding", traits=(Trait.TYPES_ITS_RESULTS,))
 # sharding: or a `MemorySpace`, for a value that stays on its devices. source: the sharding that x had, where cotangents go back to, or None
-device_put_p = Primitive("device_put", family="sharding")
+device_put_p = Primitive("device_put", family="sharding", traits=(Trait.TYPES_ITS_RESULTS,))
 # Changes how a value's type splits it over explicit mesh axes: `dst` is a `TypeSharding` over any mesh, or None for a type without one.
-reshard_p = Primitive("reshard", family="sharding")
-layout_constraint_p = Primitive("layout_constraint", family="sharding")
+reshard_p = Primitive("reshard", family="sharding", traits=(Trait.TYPES_ITS_RESULTS,))
+layout_constraint_p = Primitive("layout_constraint", family="sharding", traits=(Trait.TYPES_ITS_RESULTS,))
 
 
 @shape_rule(sharding_constraint_p)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from laminax_ir.ops.dtype_kinds import FLOATING, accepted_dtypes, check_dtype
 from laminax_ir.ops.elementwise_avals import check_same_dtype, result_aval
 from laminax_ir.ops.scalar_operands import PYTHON_SCALARS, typed
-from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.tracing.trace import state
 from laminax_ir.types.avals import ShapedArray, get_aval
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _floating(name: str) -> Primitive:
-    primitive = Primitive(name, family="special")
+    primitive = Primitive(name, family="special", traits=(Trait.ELEMENTWISE,))
 
     @shape_rule(primitive)
     def rule(first: ShapedArray, *rest: ShapedArray) -> ShapedArray:

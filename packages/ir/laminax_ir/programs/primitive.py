@@ -25,7 +25,13 @@ class Trait(enum.Enum):
     CONTRACTION = "sums of products, which take most of the time of a program"
     NAMES_AXES = "what it does depends on the devices, or the examples, along named axes"
     CALLS_PYTHON = "a Python function computes the results"
+    ELEMENTWISE = "each element of the result is made of the operands' elements at its place, to which they are broadcast"
+    TYPES_ITS_RESULTS = "the shape rule says of the results how they are split and where they lie, too"
+    PASSES_RESULTS_ON = "the results are those of the programs that it calls, or its operands, and no values of its own"
     RUNS_PER_DEVICE = "each device of the mesh, a parameter of this name, runs a program on its part"
+
+
+CALL_TRAITS = (Trait.TYPES_ITS_RESULTS, Trait.PASSES_RESULTS_ON)  # of operations that call one program
 
 
 class _NoShapeRule:
@@ -84,6 +90,11 @@ class Primitive:
         self.shape_rule = lambda *avals, **params: self._checked_result(effectful_abstract_eval(*avals, **params)[0])
         self.effects_rule = lambda *avals, **params: frozenset(effectful_abstract_eval(*avals, **params)[1])
         return effectful_abstract_eval
+
+    @property
+    def is_users(self) -> bool:
+        """Whether a user or a library defined it: then it has no family among those of the layers, and rules of any kind."""
+        return self.family is None
 
     @property
     def has_shape_rule(self) -> bool:

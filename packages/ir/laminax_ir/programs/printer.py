@@ -18,7 +18,7 @@ import numpy as np
 from laminax_ir.programs import printer_params
 from laminax_ir.programs.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from laminax_ir.programs.layout import Break, Doc, Group, Nest, Text, concat, join, render
-from laminax_ir.programs.printer_params import equation_rule, equation_rules
+from laminax_ir.programs.printer_params import equation_rules
 from laminax_ir.tracing import source
 from laminax_ir.tracing.name_stacks import scope_path
 from laminax_ir.types import dtypes
@@ -144,19 +144,31 @@ class Printer:
         """One equation, in the form that its rule gives it."""
         if not self.options.custom_pp_eqn_rules:
             return self.assignment(eqn, eqn.params)
-        rule = equation_rules.get(eqn.primitive.name, _known_equation)
+        rule = equation_rules.get(eqn.primitive, _known_equation)
         return rule(eqn, self)
 
     def assignment(self, eqn: JaxprEqn, params: dict[str, Any]) -> Doc:
         """`results = primitive[params] operands` with the given parameters: `name` first, the others sorted."""
         results = [self.binders(eqn.outvars), " = "] if eqn.outvars else []
         shown = sorted(params.items(), key=lambda item: (item[0] != "name", item[0]))
-        formats = printer_params.formats.get(eqn.primitive.name, {})
+        formats = printer_params.formats.get(eqn.primitive, {})
         pairs = [concat(f"{key}=", formats[key](value) if key in formats else self.parameter(value))
                  for key, value in shown]
         bracket = Group(concat(Nest(2, concat("[", Break(""), join(Break(), pairs))), Break(""), "]")) if pairs else ""
         operands = self._spaced([self.atom(x) for x in eqn.invars])
         return concat(*results, Text(eqn.primitive.name, self._notes(eqn)), bracket, " ", operands)
+
+    def call(self, eqn: JaxprEqn) -> Doc:
+        """A call as what was asked for beyond the defaults, and its program in the caller's names."""
+        called = eqn.params["jaxpr"].jaxpr
+        if called not in self.shared:
+            self.use_callers_names(eqn, called)
+        return self.assignment(eqn, {key: value for key, value in eqn.params.items() if not _says_nothing(value)})
+
+    def call_with_rules(self, eqn: JaxprEqn) -> Doc:
+        """A call of a function that has derivative rules of its own."""
+        shown = {key: value for key, value in eqn.params.items() if key != "num_consts"}
+        return self.assignment(eqn, {"symbolic_zeros": False, **shown})
 
     def _notes(self, eqn: JaxprEqn) -> tuple[str, ...]:
         notes = []
@@ -244,25 +256,10 @@ def parameter_text(value: Any) -> str:
 
 
 def _known_equation(eqn: JaxprEqn, printer: Printer) -> Doc:
-    hidden = printer_params.hidden.get(eqn.primitive.name, {})
+    hidden = printer_params.hidden.get(eqn.primitive, {})
     return printer.assignment(eqn, {key: value for key, value in eqn.params.items()
                                     if key not in hidden or not (hidden[key] is ... or hidden[key] == value)})
 
 
-@equation_rule("jit")
-def _jit_equation(eqn: JaxprEqn, printer: Printer) -> Doc:
-    """A call shows what was asked for beyond the defaults, and its program in the caller's names."""
-    called = eqn.params["jaxpr"].jaxpr
-    if called not in printer.shared:
-        printer.use_callers_names(eqn, called)
-    return printer.assignment(eqn, {key: value for key, value in eqn.params.items() if not _says_nothing(value)})
-
-
 def _says_nothing(value: Any) -> bool:
     return value is None or value is False or type(value) is tuple and all(map(_says_nothing, value))
-
-
-@equation_rule("custom_jvp_call", "custom_vjp_call")
-def _custom_call_equation(eqn: JaxprEqn, printer: Printer) -> Doc:
-    shown = {key: value for key, value in eqn.params.items() if key != "num_consts"}
-    return printer.assignment(eqn, {"symbolic_zeros": False, **shown})

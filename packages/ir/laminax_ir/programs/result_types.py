@@ -35,7 +35,7 @@ def typed_results(primitive: Primitive, avals: Sequence[ShapedArray], params: di
       ValueError: if the operands are in several kinds of memory.
       NotImplementedError: if the operation has no rule.
     """
-    if primitive.family in _TYPED_BY_THEMSELVES:
+    if Trait.TYPES_ITS_RESULTS in primitive.traits:
         result = primitive.shape_rule(*avals, **params)
         return list(result) if primitive.multiple_results else [result]
     outs = _typed_results(primitive, avals, params)
@@ -152,8 +152,6 @@ def _with_sums(split: TypeSharding, unreduced: frozenset, reduced: frozenset) ->
 
 
 _OUT_SHARDING = ("out_sharding", "sharding")
-# Operations that hold programs, whose results have types already, and those that say how values are split.
-_TYPED_BY_THEMSELVES = frozenset(("calls", "control_flow", "linear_call", "linear_solve", "sharding", "shard_map", "composite", "state"))
 
 
 def _common_mesh(primitive: Primitive, avals: Sequence[ShapedArray]) -> AbstractMesh | None:

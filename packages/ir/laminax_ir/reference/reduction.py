@@ -9,6 +9,7 @@ import numpy as np
 
 from laminax_ir.ops import reduction as ops
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Literal
+from laminax_ir.programs.primitive import Trait
 from laminax_ir.reference.evaluate import evaluate, reference_rule, to_numpy
 from laminax_ir.reference.widening import widened
 
@@ -77,7 +78,7 @@ def _reduce(*values: np.ndarray, dimensions: tuple[int, ...], jaxpr: ClosedJaxpr
 def apply_elementwise(jaxpr: ClosedJaxpr, arrays: Sequence[ArrayLike]) -> Any:
     """A computation on scalars, applied to arrays of one shape element by element."""
     shape = arrays[0].shape
-    if any(eqn.primitive.family != "elementwise" or eqn.primitive.multiple_results for eqn in jaxpr.eqns):
+    if any(Trait.ELEMENTWISE not in eqn.primitive.traits for eqn in jaxpr.eqns):
         results = [evaluate(jaxpr, *scalars) for scalars in zip(*(np.ravel(x) for x in arrays))]
         columns = list(zip(*results)) or [()] * len(jaxpr.out_avals)
         return [np.array(c, aval.dtype).reshape(shape) for c, aval in zip(columns, jaxpr.out_avals)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from laminax_ir.programs.effects import Effect, accum_effect, internal_effect, read_effect, write_effect
 from laminax_ir.programs.jaxpr import JaxprEqn
-from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, effects_rule, shape_rule
 from laminax_ir.programs.printer_params import equation_rule
 from laminax_ir.refs import ref_indexing
 from laminax_ir.types.avals import ShapedArray
@@ -22,11 +22,11 @@ if TYPE_CHECKING:  # loaded when something is printed
     from laminax_ir.programs.layout import Doc
     from laminax_ir.programs.printer import Printer
 
-new_ref_p = Primitive("new_ref", family="state")
-freeze_p = Primitive("freeze", family="state")
-get_p = Primitive("get", family="state")
-swap_p = Primitive("swap", family="state")
-addupdate_p = Primitive("addupdate", multiple_results=True, family="state")
+new_ref_p = Primitive("new_ref", family="state", traits=(Trait.TYPES_ITS_RESULTS,))
+freeze_p = Primitive("freeze", family="state", traits=(Trait.TYPES_ITS_RESULTS,))
+get_p = Primitive("get", family="state", traits=(Trait.TYPES_ITS_RESULTS,))
+swap_p = Primitive("swap", family="state", traits=(Trait.TYPES_ITS_RESULTS,))
+addupdate_p = Primitive("addupdate", multiple_results=True, family="state", traits=(Trait.TYPES_ITS_RESULTS,))
 
 
 @shape_rule(new_ref_p)
@@ -79,12 +79,12 @@ def _addupdate_effects(*_avals: ShapedArray | AbstractRef, **_params: Any) -> se
 # As equations print
 
 
-@equation_rule("get")
+@equation_rule(get_p)
 def _get_equation(eqn: JaxprEqn, printer: Printer) -> Doc:
     return printer.concat(printer.binders(eqn.outvars), " <- ", _part(eqn, printer, 1))
 
 
-@equation_rule("swap")
+@equation_rule(swap_p)
 def _swap_equation(eqn: JaxprEqn, printer: Printer) -> Doc:
     part, value = _part(eqn, printer, 2), printer.atom(eqn.invars[1])
     if printer.name(eqn.outvars[0]) == "_":
@@ -92,7 +92,7 @@ def _swap_equation(eqn: JaxprEqn, printer: Printer) -> Doc:
     return printer.concat(printer.binders(eqn.outvars), f", {part} <- {part}, {value}")
 
 
-@equation_rule("addupdate")
+@equation_rule(addupdate_p)
 def _addupdate_equation(eqn: JaxprEqn, printer: Printer) -> Doc:
     return printer.concat(_part(eqn, printer, 2), " += ", printer.atom(eqn.invars[1]))
 

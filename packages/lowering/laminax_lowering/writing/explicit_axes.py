@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
-from laminax_ir.programs.primitive import Primitive
+from laminax_ir.programs.primitive import Primitive, Trait
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.type_shardings import TypeSharding
 from laminax_lowering.writing.shardings import sharding_on_mesh
@@ -14,17 +14,16 @@ from laminax_lowering.writing.types import type_text
 if TYPE_CHECKING:  # the writer's module imports this one
     from laminax_lowering.writing.context import FunctionWriter
 
-_OF_PROGRAMS = frozenset(("calls", "custom_calls", "composite", "linear_call", "linear_solve"))  # their results are constrained inside
-
 
 def constrained(primitive: Primitive, rule: Callable) -> Callable:
-    """The lowering rule, with its results constrained to the shardings of their types."""
-    if primitive.family in _OF_PROGRAMS:
+    """The lowering rule, with its results constrained to the shardings of their types; those of programs that it calls are already."""
+    if Trait.PASSES_RESULTS_ON in primitive.traits:
         return rule
+    is_elementwise = Trait.ELEMENTWISE in primitive.traits
 
     def constrained_rule(ctx: FunctionWriter, *operands: Any, **params: Any) -> Any:
         avals = ctx.avals_out
-        if primitive.family == "elementwise" and len(operands) > 1 and len(avals) == 1:
+        if is_elementwise and len(operands) > 1 and len(avals) == 1:
             operands = tuple([_split_as(ctx, x, avals[0]) for x in operands])
         result = rule(ctx, *operands, **params)
         if not primitive.multiple_results:

@@ -59,7 +59,7 @@ def batched_results(closed: ClosedJaxpr, mapped: Flags, axis: Any) -> Flags:
 
 
 def _passes_batches(eqn: JaxprEqn, marked: set[Var], axis: Any) -> list[bool]:
-    if eqn.primitive.family is not None:
+    if not eqn.primitive.is_users:
         return [True] * len(eqn.outvars)
     return _mapped_by_rule(eqn, [0 if v in marked else None for v in eqn.invars], axis)
 

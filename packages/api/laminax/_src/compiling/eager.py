@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _LEAF = tree_structure(0)
 _LIMIT = 8192
 _functions: dict[Any, Callable] = {}
-evaluators: dict[str, Callable[[Primitive, Sequence[Any], dict[str, Any]], Any]] = {}  # of families whose operations are no programs
+evaluators: dict[Primitive, Callable[[Primitive, Sequence[Any], dict[str, Any]], Any]] = {}  # of operations that are no programs
 
 
 def evaluate(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -65,7 +65,7 @@ def _operation(primitive: Any, params: dict[str, Any]) -> Callable:
         raise NotImplementedError(f"Evaluation rule for '{primitive}' not implemented: give what computes it to def_impl")
     if not primitive.traits.isdisjoint(_RUN_ON_HOST):
         return partial(_run_on_host, primitive, params)
-    if (evaluator := evaluators.get(primitive.family)) is not None:
+    if (evaluator := evaluators.get(primitive)) is not None:
         return lambda *operands: evaluator(primitive, operands, params)
     if primitive is checkpoint_p:
         return partial(_run_equations, params["jaxpr"], params["differentiated"])
