@@ -103,8 +103,7 @@ class DynamicWriter(FunctionWriter):
         if op == "stablehlo.custom_call":
             return self._emit_dynamic_call(operands, given, avals)
         if op == "stablehlo.rng_bit_generator":  # a custom call that shape refinement makes the operation of
-            return super().emit("stablehlo.custom_call", [*operands, self.shape_value(avals[1].shape)], results=avals, attributes={
-                **given, "call_target_name": '"stablehlo.dynamic_rng_bit_generator"', "api_version": "1 : i32"})
+            return self._refined_call("stablehlo.dynamic_rng_bit_generator", [*operands, self.shape_value(avals[1].shape)], given, avals)
         form = _FORMS.get(op)
         if form is not None:
             return form(self, operands, given, avals[0])
@@ -151,9 +150,15 @@ class DynamicWriter(FunctionWriter):
         else:
             rank = len(_numbers(attributes[names[0]]))
             pairs = super().emit("stablehlo.constant", [], attributes={"value": padding}, results=[ShapedArray((rank, 2), np.int64)])
-        return self.custom_call("stablehlo.dynamic_reduce_window",
-                                [*operands, *(self.shape_value(_numbers(attributes[n])) for n in names), pairs],
-                                attributes={"called_computations": f"[@{name}]", "api_version": "1 : i32"}, results=results)
+        return self._refined_call("stablehlo.dynamic_reduce_window",
+                                  [*operands, *(self.shape_value(_numbers(attributes[n])) for n in names), pairs],
+                                  {"called_computations": f"[@{name}]"}, results)
+
+    def _refined_call(self, target: str, operands: Sequence[Value], attributes: Mapping[str, str], results: Sequence[ShapedArray]) -> Any:
+        """A custom call of which shape refinement makes an operation."""
+        self.module.call_targets[target] = None
+        return super().emit("stablehlo.custom_call", operands, results=results, attributes={
+            "call_target_name": string_text(target), "api_version": "1 : i32", **attributes})
 
     def constant(self, value: Any, dtype: Any = None, shape: Sequence[DimSize] = ()) -> Value:
         if not any(type(size) is SymbolicDim for size in shape):
