@@ -265,3 +265,64 @@ def test_matrices_made_of_a_size(n):
 def test_refusals(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("solve", ["solve_triangular", "cho_solve"])
+@pytest.mark.parametrize("a_shape, b_shape", [((3, 4, 4), (4,)), ((3, 4, 4), (4, 2)), ((4, 4), (3, 4, 2)), ((3, 4, 4), (3, 4)),
+                                              ((2, 1, 4, 4), (3, 4, 1))])
+def test_batches_of_right_sides_are_broadcast(solve, a_shape, b_shape):
+    rng = np.random.default_rng(0)
+    a = np.tril(rng.normal(size=a_shape)).astype(np.float32) + 3 * np.eye(4, dtype=np.float32)
+    b = rng.normal(size=b_shape).astype(np.float32)
+    if solve == "cho_solve":
+        x, matrix = linalg.cho_solve((a, True), b), a @ np.swapaxes(a, -1, -2)
+    else:
+        x, matrix = linalg.solve_triangular(a, b, lower=True), a
+    columns = b[..., None] if b.ndim == 1 or b_shape == (3, 4) else b
+    expected = np.linalg.solve(matrix, columns)
+    expected = expected if columns is b else expected[..., 0]
+    np.testing.assert_allclose(x, expected, rtol=2e-4, atol=1e-5)
+    with pytest.raises(ValueError, match=rf"{solve}: a must be"):
+        linalg.solve_triangular(a[..., :3], b) if solve == "solve_triangular" else linalg.cho_solve((a[..., :3], True), b)
+
+
+@pytest.mark.parametrize("shape, side", [((4, 4), "right"), ((5, 3), "right"), ((3, 5), "left")])
+@pytest.mark.parametrize("method", ["qdwh", "svd"])
+def test_polar_of_batches(shape, side, method):
+    a = np.random.default_rng(1).normal(size=(2, 3, *shape)).astype(np.float32)
+    u, p = linalg.polar(a, side, method=method)
+    for index in np.ndindex(2, 3):
+        expected = scipy.linalg.polar(a[index].astype(np.float64), side)
+        np.testing.assert_allclose(u[index], expected[0], atol=2e-5)
+        np.testing.assert_allclose(p[index], expected[1], atol=2e-5)
+
+
+@pytest.mark.parametrize("t_batch, z_batch", [((), ()), ((3,), (3,)), ((3,), ()), ((), (3,)), ((2, 1), (3,))])
+def test_rsf2csf_of_batches_in_strict_mode(t_batch, z_batch):
+    """The factors multiply to what they multiplied to, and T is triangular; no dtypes are promoted but the user's."""
+    rng = np.random.default_rng(2)
+    schur = [scipy.linalg.schur(rng.normal(size=(4, 4))) for _ in range(6)]
+    batch = np.broadcast_shapes(t_batch, z_batch)
+    t = np.stack([s[0] for s in schur[:int(np.prod(t_batch))]]).reshape(*t_batch, 4, 4).astype(np.float32)
+    z = np.stack([s[1] for s in schur[:int(np.prod(z_batch))]]).reshape(*z_batch, 4, 4).astype(np.float32)
+    with laminax.numpy_dtype_promotion("strict"):
+        new_t, new_z = linalg.rsf2csf(t, z)
+    assert new_t.shape == new_z.shape == (*batch, 4, 4)
+    np.testing.assert_allclose(np.tril(new_t, -1), 0, atol=1e-6)
+    np.testing.assert_allclose(new_z @ new_t @ np.conj(np.swapaxes(new_z, -1, -2)),
+                               np.broadcast_to(z @ t @ np.swapaxes(z, -1, -2), (*batch, 4, 4)), atol=2e-5)
+
+
+@pytest.mark.parametrize("method", ["schur", "eigen"])
+def test_sylvester_of_batches(method):
+    rng = np.random.default_rng(3)
+    a, b, c = rng.normal(size=(2, 1, 3, 3)), rng.normal(size=(2, 2)), rng.normal(size=(4, 3, 2))
+    x = linalg.solve_sylvester(a.astype(np.float32), b.astype(np.float32), c.astype(np.float32), method=method)
+    assert x.shape == (2, 4, 3, 2)
+    np.testing.assert_allclose(a @ x + x @ b, np.broadcast_to(c, x.shape), atol=1e-3)
+
+
+def test_leslie_of_batches_where_ranks_are_not_promoted():
+    f, s = np.arange(6.0, dtype=np.float32).reshape(2, 3), np.arange(4.0, dtype=np.float32).reshape(2, 2)
+    with laminax.numpy_rank_promotion("raise"):
+        np.testing.assert_array_equal(linalg.leslie(f, s), np.stack([scipy.linalg.leslie(*pair) for pair in zip(f, s)]))

@@ -140,3 +140,10 @@ def test_integers_and_scalars():
 def test_refusals(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_derivative_of_logsumexp_where_what_is_left_out_is_large():
+    """exp(100) is infinite in float32: times the 0 of what is left out it was NaN."""
+    x = np.float32([0, 0, 0, 0, 100])
+    gradient = laminax.grad(lambda x: special.logsumexp(x, where=np.arange(5) < 4))(x)
+    np.testing.assert_allclose(gradient, [0.25, 0.25, 0.25, 0.25, 0], rtol=1e-6)

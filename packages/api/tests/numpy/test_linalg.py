@@ -298,3 +298,13 @@ def test_a_norm_of_vectors_takes_no_name():
     for name in ("inf", "-inf", "fro"):
         with pytest.raises(ValueError, match=f"Invalid order '{name}' for vector norm"):
             jnp.linalg.norm(A[0], ord=name)
+
+
+@pytest.mark.parametrize("shape", [(500, 2), (2, 500)])
+def test_the_derivative_of_pinv_makes_no_matrix_with_two_long_sides(shape):
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    program = str(laminax.make_jaxpr(lambda x: laminax.jvp(jnp.linalg.pinv, (x,), (x,)))(x))
+    assert "[500,500]" not in program
+    value, tangent = laminax.jvp(jnp.linalg.pinv, (x,), (x,))  # pinv(t x) = pinv(x) / t
+    np.testing.assert_allclose(value, np.linalg.pinv(x), atol=1e-6)
+    np.testing.assert_allclose(tangent, -np.linalg.pinv(x), atol=1e-5)

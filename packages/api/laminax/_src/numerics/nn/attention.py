@@ -53,7 +53,7 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike, bi
     logits = jnp.einsum("bqkgd,bskd->bkgqs", grouped, key, preferred_element_type=jnp.promote_types(query.dtype, jnp.float32))
     logits = logits.reshape(batch, heads, queries, keys) * scale
     if bias is not None:
-        logits = logits + jnp.asarray(bias).astype(logits.dtype)
+        logits = logits + _with_four_axes(jnp.asarray(bias).astype(logits.dtype))
     allowed = _allowed(mask, is_causal, local_window_size, key_value_seq_lengths, queries, keys)
     if allowed is not None:
         logits = jnp.where(allowed, logits, -0.7 * jnp.finfo(logits.dtype).max)
@@ -80,6 +80,10 @@ def _check_shapes(query: Any, key: Any, value: Any) -> None:
                          f"kv_heads, size] with kv_heads dividing heads, got {query.shape}, {key.shape}, {value.shape}")
 
 
+def _with_four_axes(x: Any) -> Any:
+    return x.reshape((1,) * (4 - x.ndim) + x.shape)
+
+
 def _allowed(mask: Any, is_causal: bool, window: Any, key_lengths: Array | None, queries: int, keys: int) -> Any:
     """Which keys each query may see, as one mask, or None for all."""
     parts = [] if mask is None else [jnp.asarray(mask)]
@@ -93,7 +97,7 @@ def _allowed(mask: Any, is_causal: bool, window: Any, key_lengths: Array | None,
         parts.append(k[None, None] < jnp.asarray(key_lengths)[:, None, None, None])
     if not parts:
         return None
-    parts = [part.reshape((1,) * (4 - part.ndim) + part.shape) for part in parts]
+    parts = [_with_four_axes(part) for part in parts]
     allowed = parts[0]
     for part in parts[1:]:
         allowed = jnp.logical_and(allowed, part)

@@ -58,13 +58,16 @@ def _logsumexp(a: ArrayLike, b: ArrayLike | None, where: ArrayLike | None, *, ax
     else:
         a, b = broadcast_arrays(*promote_inexact("logsumexp", a, b))
         a = _where(b != 0, a, -math.inf)
+    if where is not None:  # so that the exponential of what is left out cannot overflow, and have an infinite derivative times 0
+        a, where = broadcast_arrays(a, where)
+        a = _where(where, a, -math.inf)
     is_complex = iscomplexobj(a)
-    largest = max(a.real if is_complex else a, axis=axis, keepdims=True, where=where, initial=-math.inf)
+    largest = max(a.real if is_complex else a, axis=axis, keepdims=True, initial=-math.inf)
     shift = stop_gradient(_where(isfinite(largest), largest, zeros_like(largest)))
     terms = exp(a - shift.astype(a.dtype))
     if b is not None:
         terms = terms * b
-    total = sum(terms, axis=axis, keepdims=keepdims, where=where)
+    total = sum(terms, axis=axis, keepdims=keepdims)
     signs = sign(total)
     magnitude = abs(total) if return_sign or (b is not None and not is_complex) else total
     if not keepdims:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from laminax_ir.ops import linalg as la
 from laminax_ir.ops.linalg_primitives import real_dtype
 from laminax_ir.types import dtypes
@@ -81,11 +83,11 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = F
 
     Args:
       c_and_lower: what `cho_factor` returns.
-      b: [n], or [..., n, k].
+      b: [n], or [..., n, k]; its batch axes are broadcast with those of the factor.
       overwrite_b, check_finite: have no effect.
 
     Returns:
-      An array of b's shape.
+      An array of b's shape, with the batch axes of both.
     """
     c, lower = c_and_lower
     return _cho_solve(c, b, lower=bool(lower))
@@ -93,8 +95,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = F
 
 @fused(static_argnames=("lower",))
 def _cho_solve(c: ArrayLike, b: ArrayLike, lower: bool) -> Array:
-    c, b = _promoted("cho_solve", c, b)
-    _check_right_side("cho_solve", c, b)
+    c, b = _with_one_batch("cho_solve", *_promoted("cho_solve", c, b))
     b = la.triangular_solve(c, b, left_side=True, lower=lower, transpose_a=not lower, conjugate_a=not lower)
     return la.triangular_solve(c, b, left_side=True, lower=lower, transpose_a=lower, conjugate_a=lower)
 
@@ -102,8 +103,29 @@ def _cho_solve(c: ArrayLike, b: ArrayLike, lower: bool) -> Array:
 def _check_right_side(name: str, a: Any, b: Any) -> None:
     rows, shape = shape_of(a)[-1:], shape_of(b)
     if shape_of(a)[-2:-1] != rows or not (shape[-1:] == rows if len(shape) == len(shape_of(a)) - 1 else shape[-2:-1] == rows):
-        raise ValueError(f"{name}: a must be [..., n, n] and b [..., n] or [..., n, k], got {get_aval(a).str_short()} and "
-                         f"{get_aval(b).str_short()}")
+        raise _shapes_do_not_fit(name, a, b)
+
+
+def _shapes_do_not_fit(name: str, a: Any, b: Any) -> ValueError:
+    return ValueError(f"{name}: a must be [..., n, n] and b [..., n] or [..., n, k], got {get_aval(a).str_short()} and "
+                      f"{get_aval(b).str_short()}")
+
+
+def _with_one_batch(name: str, a: Any, b: Any) -> tuple[Any, Any]:
+    """The matrices [..., n, n] and the right sides [..., n] or [..., n, k] with the same batch axes, broadcast where they differ.
+
+    A right side with one axis less than a is a batch of vectors where these have the length of the matrix, else matrices.
+    """
+    (*batch, rows, columns), shape = shape_of(a) if len(shape_of(a)) > 1 else (0, -1), shape_of(b)
+    is_vector = len(shape) == 1 or len(shape) == len(batch) + 1 and shape[-1] == columns
+    core = shape[len(shape) - (1 if is_vector else 2):]
+    try:
+        together = np.broadcast_shapes(tuple(batch), shape[:len(shape) - len(core)])
+    except ValueError:
+        together = None
+    if rows != columns or core[:1] != (rows,) or together is None:
+        raise _shapes_do_not_fit(name, a, b)
+    return jnp.broadcast_to(a, (*together, rows, columns)), jnp.broadcast_to(b, (*together, *core))
 
 
 # --- LU ---
@@ -229,14 +251,14 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bo
 
     Args:
       a: [..., n, n]; one triangle is read.
-      b: [..., n], or [..., n, k], with the batch axes of a.
+      b: [n], [..., n] with the batch axes of a, or [..., n, k], whose batch axes are broadcast with those of a.
       trans: what op is: 0 or "N" for a itself, 1 or "T" for its transpose, 2 or "C" for its adjoint.
       lower: whether the lower triangle is read.
       unit_diagonal: whether the diagonal is taken for ones.
       overwrite_b, debug, check_finite: have no effect.
 
     Returns:
-      An array of b's shape.
+      An array of b's shape, with the batch axes of both.
 
     Raises:
       ValueError: if trans is none of these, or the shapes do not fit.
@@ -246,8 +268,7 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bo
 
 @fused(static_argnames=("trans", "lower", "unit_diagonal"))
 def _solve_triangular(a: ArrayLike, b: ArrayLike, trans: int, lower: bool, unit_diagonal: bool) -> Array:
-    a, b = _promoted("solve_triangular", a, b)
-    _check_right_side("solve_triangular", a, b)
+    a, b = _with_one_batch("solve_triangular", *_promoted("solve_triangular", a, b))
     return la.triangular_solve(a, b, left_side=True, lower=lower, transpose_a=trans > 0, conjugate_a=trans == 2,
                                unit_diagonal=unit_diagonal)
 

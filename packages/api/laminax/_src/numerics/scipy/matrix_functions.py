@@ -19,6 +19,7 @@ from laminax_transforms import jvp
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.numpy.apply import vectorize
 from laminax._src.numerics.numpy.arguments import convert, dtype_of, inexact, shape_of
 from laminax._src.numerics.numpy.linalg import equations, factorizations, norms
 from laminax._src.numerics.scipy.linalg import _promoted
@@ -151,8 +152,8 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Any,
     """A complex Schur decomposition from a real one.
 
     Args:
-      T: [n, n], quasi-triangular.
-      Z: [n, n], unitary.
+      T: [..., n, n], quasi-triangular.
+      Z: [..., n, n], unitary; its batch axes are broadcast with those of T.
       check_finite: has no effect.
 
     Returns:
@@ -169,11 +170,15 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Any,
 
 @fused
 def _rsf2csf(T: ArrayLike, Z: ArrayLike) -> tuple[Array, Array]:
-    T, Z = (_square_matrix("rsf2csf", x) for x in _promoted("rsf2csf", T, Z))
-    if T.shape != Z.shape:
+    T, Z = (_square("rsf2csf", x) for x in _promoted("rsf2csf", T, Z))
+    if T.shape[-1] != Z.shape[-1]:
         raise ValueError(f"rsf2csf: T and Z must have one shape, got {get_aval(T).str_short()} and {get_aval(Z).str_short()}")
-    n, dtype = T.shape[0], dtypes.to_complex_dtype(T.dtype)
-    eps = np.finfo(T.dtype).eps
+    dtype = dtypes.to_complex_dtype(T.dtype)
+    return vectorize(_rsf2csf_matrix, signature="(n,n),(n,n)->(n,n),(n,n)")(T.astype(dtype), Z.astype(dtype))
+
+
+def _rsf2csf_matrix(T: Array, Z: Array) -> tuple[Array, Array]:
+    n, eps = T.shape[0], float(np.finfo(T.dtype).eps)
 
     def step(i: ArrayLike, matrices: tuple[ArrayLike, ...]) -> tuple[Array, Array]:
         """The block of rows m - 1 and m, from the last one up."""
@@ -183,7 +188,7 @@ def _rsf2csf(T: ArrayLike, Z: ArrayLike) -> tuple[Array, Array]:
         (a, b), (c, d) = block
         half = (a - d) / 2
         mu = half + jnp.sqrt(half * half + b * c)
-        r = jnp.hypot(abs(mu), abs(c))
+        r = jnp.hypot(abs(mu), abs(c)).astype(T.dtype)
         is_block = abs(c) > eps * (abs(a) + abs(d))
         cosine, sine = jnp.where(is_block, mu / r, 1), jnp.where(is_block, c / r, 0)
         rotation = jnp.stack([jnp.stack([cosine.conj(), sine]), jnp.stack([-sine, cosine])])
@@ -193,8 +198,7 @@ def _rsf2csf(T: ArrayLike, Z: ArrayLike) -> tuple[Array, Array]:
         Z = slicing.dynamic_update_slice(Z, _product(slicing.dynamic_slice(Z, (0, m - 1), (n, 2)), back), (0, m - 1))
         return T.at[m, m - 1].set(0), Z
 
-    matrices = T.astype(dtype), Z.astype(dtype)
-    return fori_loop(0, n - 1, step, matrices) if n > 1 else matrices
+    return fori_loop(0, n - 1, step, (T, Z)) if n > 1 else (T, Z)
 
 
 def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
@@ -284,14 +288,14 @@ def solve_sylvester(A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "
     """Solution X of Sylvester's equation A X + X B = C; on CPU only.
 
     Args:
-      A: [m, m].
-      B: [n, n].
-      C: [m, n].
+      A: [..., m, m].
+      B: [..., n, n].
+      C: [..., m, n]; the batch axes of the three are broadcast.
       method: "schur", by Bartels and Stewart's algorithm, or "eigen", by the eigenvectors, which must be independent.
       tol: where the sum of an eigenvalue of A and one of B is smaller, there is no solution.
 
     Returns:
-      [m, n], real if all arguments are; NaN if there is no solution.
+      [..., m, n], real if all arguments are; NaN where there is no solution.
 
     Raises:
       ValueError: if the method is unknown or the shapes do not fit.
@@ -304,15 +308,19 @@ def solve_sylvester(A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "
 @fused(static_argnames=("method", "tol"))
 def _solve_sylvester(A: ArrayLike, B: ArrayLike, C: ArrayLike, method: str, tol: float) -> Array:
     A, B, C = _promoted("solve_sylvester", A, B, C)
-    A, B = _square_matrix("solve_sylvester", A), _square_matrix("solve_sylvester", B)
-    if shape_of(C) != (A.shape[0], B.shape[0]):
+    A, B = _square("solve_sylvester", A), _square("solve_sylvester", B)
+    if shape_of(C)[-2:] != (A.shape[-1], B.shape[-1]):
         raise ValueError(f"solve_sylvester: C must be [m, n] for A [m, m] and B [n, n], got {get_aval(A).str_short()}, "
                          f"{get_aval(B).str_short()} and {get_aval(C).str_short()}")
     solve = _sylvester_by_schur if method == "schur" else _sylvester_by_eigenvectors
-    result, sums = solve(A, B, C)
-    if not dtypes.issubdtype(dtype_of(A), dtypes.complexfloating):
-        result = jnp.real(result)
-    return jnp.where(jnp.any(jnp.abs(sums) < tol), jnp.full_like(result, math.nan), result)
+
+    def solve_matrix(A: Array, B: Array, C: Array) -> Array:
+        result, sums = solve(A, B, C)
+        if not dtypes.issubdtype(dtype_of(A), dtypes.complexfloating):
+            result = jnp.real(result)
+        return jnp.where(jnp.any(jnp.abs(sums) < tol), jnp.full_like(result, math.nan), result)
+
+    return vectorize(solve_matrix, signature="(m,m),(n,n),(m,n)->(m,n)")(A, B, C)
 
 
 def _sylvester_by_schur(A: ArrayLike, B: ArrayLike, C: ArrayLike) -> tuple[Array, Array]:
@@ -340,14 +348,14 @@ def polar(a: ArrayLike, side: str = "right", *, method: str = "qdwh", eps: float
     """Polar decomposition, a = U P or a = P U, with orthonormal U and positive semidefinite P.
 
     Args:
-      a: [m, n]; with "qdwh", m >= n for the right side and m <= n for the left one.
+      a: [..., m, n]; with "qdwh", m >= n for the right side and m <= n for the left one.
       side: where P stands.
       method: "qdwh", an iteration of matrix products, or "svd".
       eps: for "qdwh", the relative change at which the iteration ends; by default ten times the rounding error.
       max_iterations: for "qdwh"; by default 10.
 
     Returns:
-      U [m, n], and P [n, n], or [m, m] for the left side.
+      U [..., m, n], and P [..., n, n], or [..., m, m] for the left side.
 
     Raises:
       ValueError: if the side or the method is unknown, or a is no matrix.
@@ -368,8 +376,16 @@ def polar(a: ArrayLike, side: str = "right", *, method: str = "qdwh", eps: float
 @fused(static_argnames=("side", "method", "eps", "max_iterations"))
 def _polar(a: ArrayLike, side: str, method: str, eps: Any, max_iterations: int) -> tuple[Array, Array]:
     a = jnp.asarray(inexact("polar", a))
-    if a.ndim != 2:
-        raise ValueError(f"polar: a must be a matrix, got {get_aval(a).str_short()}")
+    if a.ndim < 2:
+        raise ValueError(f"polar: a must be a matrix or a batch of them, [..., m, n], got {get_aval(a).str_short()}")
+
+    def decompose(a: Array) -> tuple[Array, Array]:
+        return _polar_matrix(a, side, method, eps, max_iterations)
+
+    return vectorize(decompose, signature="(m,n)->(m,n),(k,k)")(a)
+
+
+def _polar_matrix(a: Array, side: str, method: str, eps: Any, max_iterations: int) -> tuple[Array, Array]:
     m, n = a.shape
     if method == "svd":
         u, s, vh = factorizations.svd(a, full_matrices=False)

@@ -161,7 +161,8 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
                          f"of f; got f shape {f.shape} and s shape {s.shape}")
     batch = common_shape(f.shape[:-1], s.shape[:-1])
     first = jnp.broadcast_to(f, (*batch, n))[..., None, :]
-    below = jnp.eye(n - 1, n, dtype=s.dtype) * jnp.broadcast_to(s, (*batch, n - 1))[..., None]
+    eye = jnp.eye(n - 1, n, dtype=s.dtype).reshape((1,) * len(batch) + (n - 1, n))
+    below = eye * jnp.broadcast_to(s, (*batch, n - 1))[..., None]
     return jnp.concatenate([first, below], axis=-2)
 
 

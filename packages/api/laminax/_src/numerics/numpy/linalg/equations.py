@@ -240,9 +240,11 @@ def _pinv_jvp(inverse: custom_jvp) -> Callable:
         (a, rtol), (a_dot, _) = primals, tangents
         p = inverse(a, rtol)
         p_h, a_dot_h = la.adjoint(p), la.adjoint(a_dot)
-        right = product(p, p_h, a_dot_h)
-        left = product(a_dot_h, p_h, p)
-        return p, right - product(right, a, p) + left - product(p, a, left) - product(p, a_dot, p)
+        if shape_of(a)[-2] >= shape_of(a)[-1]:  # the order of the products in which no matrix has two long sides
+            right, left = product(p, p_h, a_dot_h), product(a_dot_h, p_h, p)
+            return p, right - product(right, a, p) + left - product(product(p, a), left) - product(p, a_dot, p)
+        right, left = product(p, product(p_h, a_dot_h)), product(a_dot_h, product(p_h, p))
+        return p, right - product(right, product(a, p)) + left - product(p, product(a, left)) - product(p, product(a_dot, p))
     return rule
 
 
