@@ -86,3 +86,14 @@ def test_one_hot_takes_out_sharding():
         found = laminax.nn.one_hot(jnp.array([1, 0]), 3, out_sharding=laminax.sharding.PartitionSpec("x"))
         np.testing.assert_array_equal(found, np.eye(3)[[1, 0]])
         assert laminax.typeof(found).sharding.spec == laminax.sharding.PartitionSpec("x", None)
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.float16])
+def test_densities_of_histograms_where_dtypes_are_not_promoted(dtype):
+    """Counts, their sum and the edges have dtypes of our choice: the user mixes none."""
+    x = np.arange(10).astype(dtype)
+    with laminax.numpy_dtype_promotion("strict"), laminax.numpy_rank_promotion("raise"):
+        density, _ = jnp.histogram(x, 5, density=True, weights=x)
+        planar, _, _ = jnp.histogram2d(x, x, 5, density=True, weights=x)
+    np.testing.assert_allclose(density, np.histogram(x, 5, density=True, weights=x.astype(float))[0], rtol=2e-3)
+    np.testing.assert_allclose(planar, np.histogram2d(x, x, 5, density=True, weights=x.astype(float))[0], rtol=2e-3)

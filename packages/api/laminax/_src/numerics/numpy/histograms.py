@@ -13,6 +13,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import indexing as indexing_ops
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
+from laminax_ir.options import config
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
@@ -159,8 +160,8 @@ def histogram(a: ArrayLike, bins: ArrayLike = 10, range: Sequence | None = None,
             raise ValueError(f"histogram: weights should have the same shape as a, got {weights.shape} and {flat.shape}")
     counts = _histogram(flat, edges, weights)
     if density:
-        widths = diff(edges)
-        counts = operators.true_divide(counts, operators.multiply(widths, reductions.sum(counts)))
+        with config.numpy_dtype_promotion("standard"):  # the dtypes of counts and edges are ours to combine
+            counts = operators.true_divide(counts, operators.multiply(diff(edges), reductions.sum(counts)))
     return counts, edges
 
 
@@ -238,11 +239,12 @@ def histogramdd(sample: ArrayLike, bins: Any = 10, range: Sequence | None = None
         raise ValueError(f"histogramdd: should have one weight for each of the {count} samples, got shape {shape_of(weights)}")
     counts = _histogramdd(sample, edges, weights)
     if density:
-        counts = operators.true_divide(counts, reductions.sum(counts))
-        for i, e in enumerate(edges):
-            widths = diff(e)
-            shape = tuple(widths.shape[0] if j == i else 1 for j in builtins.range(dimensions))
-            counts = operators.true_divide(counts, shape_ops.reshape(widths, shape))
+        with config.numpy_dtype_promotion("standard"):  # as in `histogram`
+            counts = operators.true_divide(counts, reductions.sum(counts))
+            for i, e in enumerate(edges):
+                widths = diff(e)
+                shape = tuple(widths.shape[0] if j == i else 1 for j in builtins.range(dimensions))
+                counts = operators.true_divide(counts, shape_ops.reshape(widths, shape))
     return counts, edges
 
 
