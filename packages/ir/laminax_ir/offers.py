@@ -139,9 +139,9 @@ OFFERS: dict[str, str] = {
     "types.dtypes": """
         ExtendedDType KeyDType PRNGImpl TypePromotionError bfloat16 bit_width canonicalize_dtype
         check_user_dtype_supported coerce_to_array complexfloating dtype dtype_name extended finfo float0 floating
-        iinfo inexact integer is_extended issubdtype itemsize_bits key_dtype number prng_impls prng_key
-        promote_types python_scalar_types result_type scalar_dtype scalar_type_of signedinteger supported_dtype supported_dtypes
-        to_complex_dtype to_floating_dtype to_inexact_dtype unsignedinteger""",
+        iinfo inexact integer is_extended is_kept_wide issubdtype itemsize_bits key_dtype number prng_impls prng_key
+        promote_types python_scalar_types requested_dtype result_type scalar_dtype scalar_type_of signedinteger supported_dtype
+        supported_dtypes to_complex_dtype to_floating_dtype to_inexact_dtype unsignedinteger""",
     "types.errors": """
         ConcretizationTypeError DTypeError ForbiddenCollectiveError InconclusiveDimensionOperation JAXIndexError
         JAXTypeError JaxprTypeError KeyReuseError LeakedTracerError NonConcreteBooleanIndexError ShapeError

@@ -1,17 +1,20 @@
-"""The primitive that converts dtypes: one of the family `elementwise`, apart from it because Python scalars beside arrays need it too."""
+"""The primitives that make dtypes of others: of the family `elementwise`, apart from it because scalars beside arrays need them too."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from laminax_ir.ops.dtype_kinds import COMPLEX_OF
+from laminax_ir.ops.elementwise_avals import binary_primitive
 from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 
-if TYPE_CHECKING:
-    import numpy as np
-
 convert_element_type_p = Primitive("convert_element_type", family="elementwise", traits=(Trait.ELEMENTWISE,))
+bitcast_convert_type_p = Primitive("bitcast_convert_type", family="elementwise")
+complex_p = binary_primitive("complex", (np.float32, np.float64), lambda dtype: COMPLEX_OF[dtype])
 
 
 @shape_rule(convert_element_type_p)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from laminax_ir.ops.conversion import convert_element_type_p
+from laminax_ir.ops.conversion import bitcast_convert_type_p, complex_p, convert_element_type_p
 from laminax_ir.ops.dtype_kinds import (
     ANY,
     COMPLEX,
@@ -40,7 +40,7 @@ from laminax_ir.ops.elementwise_avals import (
     kinds_of_binary,
     unary_primitive,
 )
-from laminax_ir.ops.scalar_operands import PYTHON_SCALARS, scalar_like, typed
+from laminax_ir.ops.scalar_operands import PYTHON_SCALARS, constant_of, scalar_like, typed
 from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.tracing.trace import state
 from laminax_ir.tracing.user_warnings import warn_at_user
@@ -101,7 +101,6 @@ atanh_p = unary_primitive("atanh", INEXACT)
 real_p = unary_primitive("real", COMPLEX, _component_dtype)
 imag_p = unary_primitive("imag", COMPLEX, _component_dtype)
 conj_p = Primitive("conj", family="elementwise", traits=(Trait.ELEMENTWISE,))
-complex_p = binary_primitive("complex", (np.float32, np.float64), lambda dtype: COMPLEX_OF[dtype])
 not_p = unary_primitive("not", INTEGER_BOOL)
 population_count_p = unary_primitive("population_count", INTEGER)
 clz_p = unary_primitive("clz", INTEGER)
@@ -139,7 +138,6 @@ le_to_p = binary_primitive("le_to", REAL_BOOL, _bool_dtype)
 pow_p = Primitive("pow", family="elementwise", traits=(Trait.ELEMENTWISE,))
 select_n_p = Primitive("select_n", family="elementwise", traits=(Trait.ELEMENTWISE,))
 clamp_p = Primitive("clamp", family="elementwise", traits=(Trait.ELEMENTWISE,))
-bitcast_convert_type_p = Primitive("bitcast_convert_type", family="elementwise")
 reduce_precision_p = unary_primitive("reduce_precision", FLOATING)
 stop_gradient_p = unary_primitive("stop_gradient", ANY)  # `is_discarded=True` says that no result depends on it
 optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True, family="elementwise")
@@ -592,7 +590,9 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike, weak_type: bo
         64 bits wraps around in a narrower integer dtype.
       weak_type: whether the result is weakly typed.
     """
-    new_dtype = dtypes.canonicalize_dtype(new_dtype, allow_extended_dtype=True)
+    new_dtype = dtypes.requested_dtype(new_dtype, True, "convert_element_type")
+    if type(operand) in PYTHON_SCALARS and not weak_type and dtypes.is_kept_wide(new_dtype):
+        return constant_of(np.asarray(operand).astype(new_dtype))
     if type(operand) is int and not -2147483648 <= operand <= 2147483647:
         operand = np.asarray(operand).astype(new_dtype)
     aval = get_aval(operand)
@@ -623,7 +623,7 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     Raises:
       TypeError: if a dtype is bool or complex and the other one is not the same, or the last axis does not fit.
     """
-    return bitcast_convert_type_p.bind(operand, new_dtype=dtypes.canonicalize_dtype(new_dtype))
+    return bitcast_convert_type_p.bind(operand, new_dtype=dtypes.requested_dtype(new_dtype, fun_name="bitcast_convert_type"))
 
 
 def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:

@@ -138,7 +138,7 @@ def rng_bit_generator(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = n
     Raises:
       TypeError: if the key has another shape or dtype, or the dtype is none of the four.
     """
-    dtype = dtypes.canonicalize_dtype(dtype)
+    dtype = dtypes.requested_dtype(dtype, fun_name="rng_bit_generator")
     if dtype not in UINT_DTYPES.values():
         raise DTypeError(f"rng_bit_generator: unsupported dtype {dtypes.dtype_name(dtype)}; "
                          "use uint8, uint16, uint32 or uint64")
@@ -331,7 +331,7 @@ def random_bits(keys: Any, bit_width: int, shape: Sequence[int]) -> Any:
     """
     if bit_width not in UINT_DTYPES:
         raise TypeError(f"random_bits: the bit width must be 8, 16, 32 or 64, got {bit_width!r}")
-    if bit_width == 64 and not config.enable_x64.value:
+    if bit_width == 64 and not config.enable_x64.value and config.explicit_x64_dtypes.value != "allow":
         raise DTypeError("random_bits: integers of 64 bits need x64 mode; set the option enable_x64, or ask for 32 bits")
     return random_bits_p.bind(keys, bit_width=int(bit_width), shape=_checked_shape("random_bits", shape))
 

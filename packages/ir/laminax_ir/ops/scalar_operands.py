@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from laminax_ir.ops.conversion import convert_element_type_p
+from laminax_ir.ops.conversion import bitcast_convert_type_p, complex_p, convert_element_type_p
 from laminax_ir.symbolic.symbolic_dims import SymbolicDim
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
@@ -51,15 +51,24 @@ def scalar_like(value: Any, dtype: Any) -> Any:
     if kind is float and not dtypes.issubdtype(dtype, dtypes.inexact):
         raise DTypeError(f"the float scalar {value} cannot be used beside an array of dtype {dtypes.dtype_name(dtype)}; "
                          "convert the array first, or use the operator, which promotes")
-    return np.asarray(value).astype(dtype)[()]
+    return constant_of(np.asarray(value).astype(dtype))
+
+
+def constant_of(value: np.ndarray) -> Any:
+    """An array of no axes as a constant of its dtype: a NumPy scalar, or the result of operations where that would lose half its bits."""
+    if not dtypes.is_kept_wide(value.dtype):
+        return value[()]
+    if dtypes.issubdtype(value.dtype, dtypes.complexfloating):
+        return complex_p.bind(constant_of(value.real), constant_of(value.imag))
+    return bitcast_convert_type_p.bind(value[None].view(np.uint32), new_dtype=value.dtype)
 
 
 def _wide_int_like(value: int, dtype: np.dtype) -> Array:
     if not dtypes.issubdtype(dtype, dtypes.integer):
-        return np.asarray(float(value)).astype(dtype)[()]
+        return constant_of(np.asarray(float(value)).astype(dtype))
     for fitting in (dtype, dtypes.scalar_dtype(int)):
         info = dtypes.iinfo(fitting)
         if int(info.min) <= value <= int(info.max):
-            return np.asarray(value, object).astype(fitting).astype(dtype)[()]
+            return constant_of(np.asarray(value, object).astype(fitting).astype(dtype))
     raise OverflowError(f"the integer {value} does not fit {dtypes.dtype_name(dtype)}, the dtype of the array beside it. "
                         "Use a wider dtype; 64-bit ones need enable_x64.")

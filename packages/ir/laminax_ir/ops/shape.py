@@ -16,7 +16,7 @@ import numpy as np
 
 from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops.elementwise import convert_element_type
-from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.ops.scalar_operands import constant_of, scalar_like
 from laminax_ir.ops.shape_arguments import (
     as_ints,
     canonical_axes,
@@ -39,6 +39,7 @@ from laminax_ir.ops.shape_primitives import (
     transpose_p,
 )
 from laminax_ir.ops.sharding import device_put_p, reshard
+from laminax_ir.options import config
 from laminax_ir.symbolic.symbolic_dims import DimSize, size_of
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.types import dtypes
@@ -357,7 +358,7 @@ def broadcasted_iota(dtype: DTypeLike, shape: Sequence[DimSize], dimension: int,
     if out_sharding is not None:
         out_sharding = checked_out_sharding("broadcasted_iota", out_sharding, len(shape))
     return state.trace.process(iota_p, (), {
-        "dtype": dtypes.canonicalize_dtype(dtype), "shape": shape,
+        "dtype": dtypes.requested_dtype(dtype, fun_name="broadcasted_iota"), "shape": shape,
         "dimension": as_int("broadcasted_iota", "dimension", dimension), "sharding": out_sharding})
 
 
@@ -449,10 +450,11 @@ def full(shape: Sequence[int], fill_value: ArrayLike, dtype: DTypeLike | None = 
         return device_put_p.bind(full(shape, fill_value, dtype), sharding=sharding, source=None)
     shape = canonical_shape("full", shape)
     if dtype is not None:
-        dtype = dtypes.canonicalize_dtype(dtype, allow_extended_dtype=True)
+        dtype = dtypes.requested_dtype(dtype, True, "full")
         if dtype == dtypes.float0:  # of which there are no arrays but NumPy's
             return np.zeros(shape, dtypes.float0)
-        fill_value = _integer_constant(fill_value, dtype) if type(fill_value) is int else _converted(fill_value, dtype)
+        constant = _integer_constant if type(fill_value) is int and not dtypes.is_kept_wide(dtype) else _converted
+        fill_value = constant(fill_value, dtype)
     if shape_of(fill_value) != ():
         raise ShapeError(f"full: fill_value must be a scalar, got {get_aval(fill_value).str_short()}")
     return broadcast_in_dim(fill_value, shape, ())
@@ -466,7 +468,7 @@ def _converted(value: float, dtype: Any) -> Array:
         return _key_of_number(value, dtype)
     if isinstance(value, complex) and not dtypes.issubdtype(dtype, dtypes.complexfloating):
         raise DTypeError(f"full: the complex value {value} cannot fill an array of dtype {dtypes.short_name(dtype)}")
-    return np.asarray(value).astype(dtype)[()]
+    return constant_of(np.asarray(value).astype(dtype))
 
 
 def _key_of_number(value: Any, dtype: Any) -> Any:
@@ -503,6 +505,9 @@ def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
         return full(shape, fill_value, dtype, sharding=sharding)
     weak_type = dtypes.is_weakly_typed(x)
     if not weak_type:
-        return full(shape, fill_value, dtypes.dtype(x), sharding=sharding)
+        if dtypes.is_kept_wide(own := dtypes.dtype(x)):  # in any mode: nobody asks for a dtype here
+            with config.explicit_x64_dtypes("allow"):
+                return full(shape, fill_value, own, sharding=sharding)
+        return full(shape, fill_value, own, sharding=sharding)
     return convert_element_type(full(shape, fill_value, dtypes.dtype(x), sharding=sharding), dtypes.dtype(x),
                                 weak_type=True)

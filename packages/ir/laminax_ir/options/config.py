@@ -46,6 +46,13 @@ enable_x64 = define(
     affects_tracing=True,
     aliases=("x64_enabled",),
 )
+explicit_x64_dtypes = define(
+    "explicit_x64_dtypes",
+    "warn",
+    one_of("warn", "error", "allow"),
+    "What becomes of 64-bit dtypes that are asked for without enable_x64: 32-bit ones with a warning, an error, or what was asked for.",
+    affects_tracing=True,
+)
 numpy_dtype_promotion = define(
     "numpy_dtype_promotion",
     "standard",

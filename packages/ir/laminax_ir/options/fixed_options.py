@@ -57,7 +57,6 @@ FIXED: dict[str, Fixed] = {
     "error_checking_behavior_oob": Fixed("ignore", _NO_CHECKS),
     "exec_time_optimization_effort": Fixed(0.0, _EFFORT),
     "experimental_unsafe_xla_runtime_errors": Fixed(False, _NO_CHECKS),
-    "explicit_x64_dtypes": Fixed("warn", "64-bit dtypes that are asked for without enable_x64 become 32-bit ones, with a warning"),
     "export_calling_convention_version": Fixed(3, "programs are exported in the newest convention of laminax.export"),
     "export_ignore_forward_compatibility": Fixed(False, "operations are exported in one form only"),
     "hlo_source_file_canonicalization_regex": Fixed(None, "file names are written as they are, and are no part of the cache's key"),

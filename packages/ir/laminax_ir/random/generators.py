@@ -44,6 +44,9 @@ def word_program(primitive: Primitive, avals: Sequence[ShapedArray], params: dic
       avals: the avals of its operands, keys as keys.
       params: its parameters.
     """
+    if params.get("bit_width") == 64 and not config.enable_x64.value:
+        with config.enable_x64(True):  # bits of that width were asked for, and are joined of narrower ones
+            return word_program(primitive, avals, params)
     return _cached_program(primitive, tuple(avals), tuple(params.items()), config.threefry_partitionable.value,
                            config.enable_x64.value)
 

@@ -101,6 +101,40 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
     return canonical
 
 
+def requested_dtype(dtype: Any, allow_extended_dtype: bool = False, fun_name: str | None = None) -> Any:
+    """The dtype that arrays get for which this one is asked: canonical, unless `explicit_x64_dtypes` says that 64-bit ones may stay.
+
+    Args:
+        dtype: as for `canonicalize_dtype`.
+        allow_extended_dtype: whether an extended dtype is returned as it is, instead of refused.
+        fun_name: the function the user called, for the message.
+
+    Raises:
+        TypeError: this is no dtype, or one that arrays cannot have.
+        ValueError: it is an extended dtype, and these are not allowed here; or it has 64 bits, neither `enable_x64` holds nor
+            `explicit_x64_dtypes` allows it, and the latter says that this is an error.
+    """
+    mode = config.explicit_x64_dtypes.value
+    if mode == "warn" or config.enable_x64.value or isinstance(dtype, ExtendedDType) or _is_python_scalar_type(dtype):
+        return canonicalize_dtype(dtype, allow_extended_dtype)
+    requested = supported_dtype(dtype)
+    if mode == "error" and requested in _narrowed:
+        raise ValueError(_narrowing_message(requested, fun_name, "is not available"))
+    return requested
+
+
+def _narrowing_message(requested: np.dtype, fun_name: str | None, outcome: str) -> str:
+    where = f" requested in {fun_name}" if fun_name else ""
+    return (f"Explicitly requested dtype {requested.name}{where} {outcome}. To enable more dtypes, set the laminax_enable_x64 "
+            f"configuration "
+            "option or the LAMINAX_ENABLE_X64 environment variable.")
+
+
+def is_kept_wide(dtype: Any) -> bool:
+    """Whether values of this dtype have 64 bits though `enable_x64` does not hold: NumPy's scalars of it would lose half of them."""
+    return dtype in _narrowed and not config.enable_x64.value
+
+
 def supported_dtype(dtype: Any) -> np.dtype:
     """`np.dtype(dtype)` in native byte order, with its 64-bit types left alone.
 
@@ -128,27 +162,22 @@ def check_user_dtype_supported(dtype: Any, fun_name: str | None = None) -> Any:
 
     Raises:
         TypeError: this is no dtype, or one that arrays cannot have.
+        ValueError: the dtype has 64 bits, and `explicit_x64_dtypes` is "error".
 
     Warns:
         UserWarning: the dtype has 64 bits and `enable_x64` does not hold.
     """
     try:
-        canonical = canonicalize_dtype(dtype, allow_extended_dtype=True)
+        canonical = requested_dtype(dtype, True, fun_name)
     except TypeError as error:
         raise TypeError(f"{fun_name}: {error}" if fun_name else str(error)) from None
     if config.enable_x64.value or isinstance(dtype, ExtendedDType) or _is_python_scalar_type(dtype):
         return canonical
     requested = supported_dtype(dtype)
-    if requested in _narrowed:
+    if requested != canonical:
         count_warning()
-        where = f" requested in {fun_name}" if fun_name else ""
-        warnings.warn(
-            f"Explicitly requested dtype {requested.name}{where} is not available, and will be truncated to dtype "
-            f"{canonical.name}. To enable more dtypes, set the laminax_enable_x64 configuration option or the "
-            "LAMINAX_ENABLE_X64 environment variable.",
-            UserWarning,
-            stacklevel=_stacklevel_of_user(),
-        )
+        outcome = f"is not available, and will be truncated to dtype {canonical.name}"
+        warnings.warn(_narrowing_message(requested, fun_name, outcome), UserWarning, stacklevel=_stacklevel_of_user())
     return canonical
 
 
@@ -227,7 +256,7 @@ def coerce_to_array(x: Any, dtype: Any = None) -> np.ndarray:
         TypeError: the result would have a dtype that arrays cannot have.
     """
     kind = type(x) if type(x) in python_scalar_types else _scalar_base(x)
-    target = None if dtype is None else canonicalize_dtype(dtype)
+    target = None if dtype is None else requested_dtype(dtype)
     if kind is None:
         array = np.asarray(x)
         return np.asarray(array, canonicalize_dtype(array.dtype) if target is None else target)
@@ -267,7 +296,7 @@ def dtype(x: Any) -> Any:
     if isinstance(x, (np.ndarray, np.generic)):
         return canonicalize_dtype(x.dtype)
     if isinstance(x, (np.dtype, type, str)):
-        return canonicalize_dtype(x)
+        return requested_dtype(x, fun_name="dtype")
     aval = getattr(x, "aval", x)
     found = aval if isinstance(aval, ExtendedDType) else getattr(aval, "dtype", None)
     if isinstance(found, ExtendedDType) or hasattr(aval, "weak_type"):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
+from laminax_ir.options import config
 from laminax_ir.types.canonical_dtypes import (
     bool_dtype,
     canonicalize_dtype,
@@ -21,10 +22,12 @@ from laminax_ir.types.canonical_dtypes import (
     dtype,
     float0,
     float_dtypes,
+    is_kept_wide,
     is_python_scalar,
     is_weakly_typed,
     narrow_float_dtypes,
     python_scalar_types,
+    requested_dtype,
     scalar_dtype,
     scalar_type_of,
     signed_dtypes,
@@ -222,13 +225,13 @@ def itemsize_bits(dtype: Any) -> int:
 
 def to_inexact_dtype(dtype: Any) -> np.dtype:
     """The dtype in which a function like `sin` computes on this one: itself if inexact, else a float of fit size."""
-    dtype = canonicalize_dtype(dtype)
+    dtype = _as_it_is(dtype)
     return dtype if issubdtype(dtype, inexact) else _float_of_size(dtype)
 
 
 def to_floating_dtype(dtype: Any) -> np.dtype:
     """The real counterpart: itself if real floating point, of a complex one its part's, else a float of fit size."""
-    dtype = canonicalize_dtype(dtype)
+    dtype = _as_it_is(dtype)
     if dtype in complex_dtypes:
         return dtype.type(0).real.dtype
     return to_inexact_dtype(dtype)
@@ -236,10 +239,17 @@ def to_floating_dtype(dtype: Any) -> np.dtype:
 
 def to_complex_dtype(dtype: Any) -> np.dtype:
     """The complex counterpart: itself if complex, else complex128 for 64-bit dtypes and complex64 for smaller ones."""
-    dtype = canonicalize_dtype(dtype)
+    dtype = _as_it_is(dtype)
     if dtype in complex_dtypes:
         return dtype
     return np.dtype(complex128 if dtype.itemsize == 8 else complex64)
+
+
+def _as_it_is(dtype: Any) -> np.dtype:
+    """The canonical form of a dtype; where 64-bit types may be asked for, an array's own dtype stays as it is."""
+    if config.explicit_x64_dtypes.value != "warn" and isinstance(dtype, np.dtype) and dtype in supported_dtypes:
+        return dtype
+    return canonicalize_dtype(dtype)
 
 
 def _float_of_size(dtype: np.dtype) -> np.dtype:

@@ -19,6 +19,7 @@ from laminax_ir.types.canonical_dtypes import (
     canonicalize_dtype,
     float0,
     float_dtypes,
+    is_kept_wide,
     is_weakly_typed,
     narrow_float_dtypes,
     python_scalar_types,
@@ -134,8 +135,8 @@ def _no_path_message(a: Node, b: Node, mode: str) -> str:
 
 # --- promotion of dtypes ---
 
-# The results of promote_pair, by the operands, enable_x64 and the promotion mode.
-_promoted: dict[tuple[Any, bool, Any, bool, bool, str], tuple[Any, bool]] = {}
+# The results of promote_pair, by the operands, enable_x64, the promotion mode and explicit_x64_dtypes.
+_promoted: dict[tuple[Any, bool, Any, bool, bool, str, str], tuple[Any, bool]] = {}
 
 
 def promote_pair(dtype1: Any, weak1: bool, dtype2: Any, weak2: bool) -> tuple[Any, bool]:
@@ -148,7 +149,7 @@ def promote_pair(dtype1: Any, weak1: bool, dtype2: Any, weak2: bool) -> tuple[An
     Raises:
         TypePromotionError: the operands have no common dtype.
     """
-    key = (dtype1, weak1, dtype2, weak2, config.enable_x64.value, config.numpy_dtype_promotion.value)
+    key = (dtype1, weak1, dtype2, weak2, config.enable_x64.value, config.numpy_dtype_promotion.value, config.explicit_x64_dtypes.value)
     try:
         return _promoted[key]
     except KeyError:
@@ -160,8 +161,11 @@ def _promote_pair(dtype1: Any, weak1: bool, dtype2: Any, weak2: bool) -> tuple[A
     for dtype in (dtype1, dtype2):
         if isinstance(dtype, ExtendedDType) or dtype == float0:
             return _promote_without_lattice(dtype1, dtype2), False
-    # Canonical before the join as well as after: without 64-bit types, float64 and float32 are the same dtype.
-    dtype1, dtype2 = canonicalize_dtype(dtype1), canonicalize_dtype(dtype2)
+    # Canonical before the join as well as after: without 64-bit types, float64 and float32 are the same dtype. Where 64-bit types may be
+    # asked for, they are not, and only a join of narrower ones is narrowed.
+    is_wide = config.explicit_x64_dtypes.value != "warn" and (is_kept_wide(dtype1) or is_kept_wide(dtype2))
+    narrowed = supported_dtype if is_wide else canonicalize_dtype
+    dtype1, dtype2 = narrowed(dtype1), narrowed(dtype2)
     weak1, weak2 = weak1 and dtype1 != bool_dtype, weak2 and dtype2 != bool_dtype
     if dtype1 == dtype2 and not (weak1 and weak2):
         return dtype1, False
@@ -174,7 +178,7 @@ def _promote_pair(dtype1: Any, weak1: bool, dtype2: Any, weak2: bool) -> tuple[A
         _weak_node(dtype2) if weak2 else dtype2,
         mode,
     )
-    return (scalar_dtype(joined), True) if isinstance(joined, type) else (canonicalize_dtype(joined), False)
+    return (scalar_dtype(joined), True) if isinstance(joined, type) else (narrowed(joined), False)
 
 
 def float0_error(where: str, operand_dtypes: Sequence[Any]) -> DTypeError:

@@ -56,7 +56,7 @@ def zeros_of(aval: ShapedArray) -> Any:
     """Zeros of an aval (weakly typed if the aval is), made under the current trace; float0 zeros of constant sizes are NumPy arrays."""
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0) if is_constant_shape(aval.shape) else broadcast(np.zeros((), dtypes.float0), aval.shape)
-    zeros = full_like(aval, 0) if aval.weak_type else full(aval.shape, 0, aval.dtype)
+    zeros = full_like(aval, 0) if aval.weak_type or dtypes.is_kept_wide(aval.dtype) else full(aval.shape, 0, aval.dtype)
     if aval._plain is None:
         return zeros
     return in_memory(reshard(zeros, aval._split), aval.memory_space)

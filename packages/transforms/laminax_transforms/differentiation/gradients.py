@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 import numpy as np
 
 from laminax_ir.functions.weak_scalars import shaped, weak_scalar
+from laminax_ir.ops.scalar_operands import constant_of
 from laminax_ir.ops.shape import full
 from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 from laminax_ir.pytrees.wrapping import wraps
@@ -120,6 +121,8 @@ def _one(aval: ShapedArray) -> Array:
     """The cotangent of the scalar itself; while tracing a literal, which costs no equation."""
     if aval.weak_type:
         return weak_scalar(1, aval.dtype)
+    if dtypes.is_kept_wide(aval.dtype):
+        return constant_of(np.ones((), aval.dtype))
     return np.dtype(aval.dtype).type(1) if is_tracing() else full((), 1, aval.dtype)
 
 

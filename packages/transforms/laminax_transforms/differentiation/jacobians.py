@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 import numpy as np
 
 from laminax_ir.ops import elementwise
+from laminax_ir.ops.conversion import convert_element_type_p
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import broadcasted_iota, reshape
 from laminax_ir.ops.slicing import slice_in_dim
@@ -150,12 +151,13 @@ def _standard_basis(leaves: list[Any]) -> list[Any]:
 
 def _unit_vectors(total: Any, size: Any, start: Any, aval: ShapedArray) -> Array:
     """Zeros of shape [total, *shape] with a one in row `start + i` at the i-th coordinate."""
-    if is_constant_shape((total, size, start)):
+    if is_constant_shape((total, size, start)) and not dtypes.is_kept_wide(aval.dtype):
         return np.eye(total, size, k=-start, dtype=aval.dtype).reshape(total, *aval.shape)
     rows, columns = (broadcasted_iota(np.int32, (total, size), axis) for axis in (0, 1))
     if type(start) is not int or start:
         rows = elementwise.sub(rows, scalar_like(start, np.dtype(np.int32)))
-    return reshape(elementwise.convert_element_type(elementwise.eq(rows, columns), aval.dtype), (total, *aval.shape))
+    ones = convert_element_type_p.bind(elementwise.eq(rows, columns), new_dtype=aval.dtype, weak_type=False)
+    return reshape(ones, (total, *aval.shape))
 
 
 def _rows(stacked: ArrayLike, start: int, aval: ShapedArray) -> Array:

@@ -21,7 +21,7 @@ def as_abstract(x: Any) -> Any:
         return AvalHolder(x)
     if isinstance(x, ShapeDtypeStruct) or (hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "aval")
                                            and not hasattr(x, "__array__")):
-        dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.canonicalize_dtype(x.dtype)
+        dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.requested_dtype(x.dtype, fun_name="ShapeDtypeStruct")
         sharding = _on_current_mesh(getattr(x, "sharding", None), x)
         mat = getattr(x, "manual_axis_type", None)
         named = {name: axis_size(name) for name in mat.varying} if mat is not None else None

@@ -80,7 +80,7 @@ def symbolic_args_specs(args: Any, shapes_specs: Any, constraints: Sequence[str]
 def _spec(leaf: Any, spec: str | None, scope: SymbolicScope) -> ShapeDtypeStruct:
     if not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")):
         leaf = get_aval(leaf)
-    dtype = leaf.dtype if dtypes.is_extended(leaf.dtype) else dtypes.canonicalize_dtype(leaf.dtype)
+    dtype = leaf.dtype if dtypes.is_extended(leaf.dtype) else dtypes.requested_dtype(leaf.dtype)
     return ShapeDtypeStruct(symbolic_shape(spec, like=leaf.shape, scope=scope), dtype, weak_type=getattr(leaf, "weak_type", False))
 
 

@@ -13,7 +13,7 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.tracing.trace import Tracer, is_tracing
 from laminax_ir.types import dtypes
-from laminax_ir.types.avals import get_aval
+from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.partition_specs import PartitionSpec
 
 from laminax._src.numerics.floor import fused, split_result
@@ -98,7 +98,10 @@ def _from_host(value: Any, dtype: Any) -> Any:
             if type(value) is complex:
                 _refuse_complex(value, dtype)
             return with_dtype(_put(value), dtype)
-    return _put(dtypes.coerce_to_array(value, dtype), weak_type=False)
+    host = dtypes.coerce_to_array(value, dtype)
+    if dtypes.is_kept_wide(host.dtype):  # as `explicit_x64_dtypes` lets users ask for
+        return runtime.put_exactly(host, ShapedArray(host.shape, host.dtype))
+    return _put(host, weak_type=False)
 
 
 def _refuse_complex(value: complex, dtype: Any) -> None:

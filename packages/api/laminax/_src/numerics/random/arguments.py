@@ -50,8 +50,12 @@ def checked_dtype(name: str, dtype: Any, kind: Any = None, default: Any = float)
 
     Raises:
       ValueError: if it is not of the wanted kind (floating, by default).
+      NotImplementedError: for 64 bits without `enable_x64`.
     """
     dtype = dtypes.check_user_dtype_supported(default if dtype is None else dtype, name)
+    if dtypes.is_kept_wide(dtype) and name != "bits":
+        raise NotImplementedError(f"{name}: numbers of 64 bits, {dtypes.dtype_name(dtype)}, are drawn where enable_x64 holds; "
+                                  "explicit_x64_dtypes='allow' does not suffice. Draw 32 bits and convert, or enable x64.")
     kind = dtypes.floating if kind is None else kind
     if not dtypes.issubdtype(dtype, kind):
         wanted = {dtypes.floating: "a float", dtypes.inexact: "a float or complex", dtypes.integer: "an integer",
