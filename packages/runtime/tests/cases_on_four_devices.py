@@ -181,7 +181,8 @@ def test_parts_that_do_not_make_an_array():
         make((4,), sharding, [parts[1], parts[1]])
     with pytest.raises(ValueError, match=r"must have one shard each. An argument array had 2 shard\(s\).*arrays\[1\]"):
         make((4,), sharding, [parts[0], device_put(np.zeros(4), sharding)])
-    with pytest.raises(ValueError, match=r"^jax.make_array_from_single_device_arrays requires a list of concrete arrays as input, "
+    with pytest.raises(ValueError, match=r"^make_array_from_single_device_arrays: jax.make_array_from_single_device_arrays "
+                                         r"requires a list of concrete arrays as input, "
                                          r"but arrays\[0\] is ndarray"):
         make((4,), sharding, [np.zeros(2, np.float32), parts[1]])
     with pytest.raises(TypeError, match="arrays must be a list or tuple of single-device arrays, got an object of type Array"):

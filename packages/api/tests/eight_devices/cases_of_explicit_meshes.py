@@ -69,7 +69,7 @@ def test_shard_map_takes_arguments_that_are_split_as_it_says():
         check(call(put("x")), A * 2, "x")
         for other in (A, put("y"), put("x", "y")):
             with pytest.raises(ValueError, match=r"in_specs passed to shard_map: P\('x', None\) does not match the specs of the "
-                                                 r"input.*jax.reshard"):
+                                                 r"input.*laminax.reshard"):
                 call(other)
     inferred = laminax.shard_map(double, mesh=MESH, out_specs=P("x", "y"))
     check(inferred(put("x", "y")), A * 2, "x", "y")

@@ -61,8 +61,8 @@ def out_sharding(name: str, sharding: Any, ndim: int) -> TypeSharding | None:
         mesh, spec = context_mesh(), sharding
         if mesh is None:
             raise ValueError(f"{name}: Using PartitionSpec when you are not under a mesh context is not allowed, "
-                             f"since it refers to the axes of the mesh that is set; got {sharding}. Please set a mesh via `jax.set_mesh` "
-                             f"if a PartitionSpec is passed to {name}, or give a NamedSharding.")
+                             f"since it refers to the axes of the mesh that is set; got {sharding}. Please set a mesh via "
+                             f"`laminax.set_mesh` if a PartitionSpec is passed to {name}, or give a NamedSharding.")
     else:
         mesh, spec = getattr(sharding, "mesh", None), getattr(sharding, "spec", None)
         if mesh is None or not isinstance(spec, PartitionSpec):

@@ -94,10 +94,10 @@ class Format:
                             f"`Layout.AUTO` or an instance of `Layout`. Got {layout} of type {type(layout)}.")
         if not (sharding is None or hasattr(sharding, "is_fully_replicated")):
             raise TypeError("Format: Invalid value received for the sharding argument. Expected values are `None` or an instance of "
-                            f"`jax.Sharding`. Got {sharding} of type {type(sharding)}.")
+                            f"`laminax.sharding.Sharding`. Got {sharding} of type {type(sharding)}.")
         if isinstance(layout, Layout) and sharding is None:
             raise ValueError(f"Format: Sharding has to be concrete when layout is of type {type(layout)}. "
-                             "Please pass a `jax.sharding.NamedSharding` or `jax.sharding.SingleDeviceSharding` to the sharding argument. "
+                             "Please pass a `NamedSharding` or a `SingleDeviceSharding` to the sharding argument. "
                              f"Got sharding {sharding}.")
         self.layout: Layout | _Auto | None = layout
         self.sharding: Any | None = sharding

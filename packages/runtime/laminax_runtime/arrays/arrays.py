@@ -467,8 +467,8 @@ def _concrete_parts(arrays: Any) -> list[ArrayImpl]:
     for i, part in enumerate(arrays):
         if not isinstance(part, ArrayImpl):
             raise ValueError(
-                "jax.make_array_from_single_device_arrays requires a list of concrete arrays as input, but arrays"
-                f"[{i}] is {type(part).__name__}. Call it outside of jit and other transformations, with arrays."
+                "make_array_from_single_device_arrays: jax.make_array_from_single_device_arrays requires a list of concrete arrays as "
+                f"input, but arrays[{i}] is {type(part).__name__}. Call it outside of jit and other transformations, with arrays."
             )
         if part.sharding.num_devices != 1:
             raise ValueError(

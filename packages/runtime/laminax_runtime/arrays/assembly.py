@@ -45,8 +45,8 @@ def make_array_from_callback(
     shape = tuple(shape)
     if isinstance(sharding, Format):
         if sharding.layout is AUTO:
-            raise TypeError("make_array_from_callback: `Layout.AUTO` cannot be used in place of a device-local layout when calling "
-                            f"`jax.make_array_from_callback`. Got {sharding}. Give a Layout, or None for the default.")
+            raise TypeError("make_array_from_callback: `Layout.AUTO` cannot be used in place of a device-local layout. "
+                            f"Got {sharding}. Give a Layout, or None for the default.")
         whole = make_array_from_callback(shape, cast(shardings.Sharding, sharding.sharding), data_callback, dtype)
         return whole if sharding.layout is None else layouts.relayout(whole, cast(Layout, sharding.layout))
     if not isinstance(sharding, shardings.Sharding):
@@ -75,8 +75,8 @@ def _on_device(part: Any, device: Any) -> Any:
 def _checked_part(value: Any, index: shardings.Index, expected: shardings.Shape, dtype: Any) -> Any:
     if isinstance(value, Tracer):
         raise UnexpectedTracerError(
-            f"jax.make_array_from_callback cannot be called within a traced context, but data_callback({index}) returned a "
-            f"traced value, {value.aval.str_short()}. Call it outside of jit and other transformations."
+            f"make_array_from_callback: jax.make_array_from_callback cannot be called within a traced context, but data_callback({index}) "
+            f"returned a traced value, {value.aval.str_short()}. Call it outside of jit and other transformations."
         )
     value = value if isinstance(value, (ArrayImpl, PRNGKeyArray)) else np.asarray(value)
     if value.shape != expected:

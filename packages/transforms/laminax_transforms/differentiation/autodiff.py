@@ -60,13 +60,13 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
     """
     check_callable("jvp", fun)
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
-        raise TypeError("primal and tangent arguments to jax.jvp must be tuples or lists; found "
+        raise TypeError("jvp: primal and tangent arguments to jax.jvp must be tuples or lists; found "
                         f"{type(primals).__name__} and {type(tangents).__name__}. Give one entry per argument of the function: "
                         "write jvp(f, (x,), (x_dot,)).")
     flat_primals, in_tree = tree_flatten(primals)
     flat_tangents, tangent_tree = tree_flatten(tangents)
     if in_tree != tangent_tree:
-        raise TypeError("primal and tangent arguments to jax.jvp must have the same tree structure; " +
+        raise TypeError("jvp: primal and tangent arguments to jax.jvp must have the same tree structure; " +
                         where_trees_part(in_tree, tangents, "primals", "tangents"))
     check_array_leaves("jvp: primals", primals)
     flat_fun = FlatFunction(fun, in_tree, has_aux)
@@ -90,7 +90,7 @@ def where_trees_part(expected: Any, tree: Any, expected_name: str, tree_name: st
 
 # The errors for a tangent whose shape, or whose dtype, differs from that of its primal.
 _JVP_MISMATCHES = (ValueError("jvp called with different primal and tangent shapes"),
-                   TypeError("primal and tangent arguments to jax.jvp do not match"))
+                   TypeError("jvp: primal and tangent arguments to jax.jvp do not match"))
 _LINEARIZED_MISMATCHES = (ValueError("linearized function called on tangent values inconsistent with the original primal values"),) * 2
 
 

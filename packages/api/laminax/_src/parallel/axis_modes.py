@@ -121,8 +121,8 @@ def _mesh_around(name: str, args: Any) -> AbstractMesh:
             return split.mesh
         if isinstance(found := getattr(x, "sharding", None), runtime.NamedSharding) and not found.mesh.empty:
             return found.mesh.abstract_mesh
-    raise ValueError(f"{name}: Context mesh cannot be empty: no mesh is set, and no argument is on one. Use jax.set_mesh(mesh), or pass "
-                     "arrays on a mesh.")
+    raise ValueError(f"{name}: Context mesh cannot be empty: no mesh is set, and no argument is on one. Use laminax.set_mesh(mesh), or "
+                     "pass arrays on a mesh.")
 
 
 def _with_axes(name: str, mesh: AbstractMesh, axes: Any, kind: AxisType) -> AbstractMesh:

@@ -84,8 +84,8 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
         _check_specs("in_specs", in_specs)
     _check_specs("out_specs", out_specs)
     if mesh is not None and not isinstance(mesh, (runtime.Mesh, AbstractMesh)):
-        raise TypeError(f"shard_map requires a `jax.sharding.Mesh` or a `jax.sharding.AbstractMesh` instance for mesh, but got {mesh!r} of "
-                        f"type {type(mesh).__name__}. Make one with make_mesh.")
+        raise TypeError(f"shard_map requires a `laminax.sharding.Mesh` or a `laminax.sharding.AbstractMesh` instance for mesh, but "
+                        f"got {mesh!r} of type {type(mesh).__name__}. Make one with make_mesh.")
     title = f"shard_map applied to the function {function_name(f)!r}"
     in_specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
 
@@ -270,7 +270,7 @@ def _check_types(title: str, avals: Sequence[ShapedArray], specs: Sequence[Parti
             raise ValueError(f"{title}: in_specs passed to shard_map: {wanted} does not match the specs of the input: {found} for arg: "
                              f"{namer(i)}, {aval.str_short()}. `in_specs` is an optional argument so you can omit specifying it and "
                              "shard_map will infer the in_specs from the arguments. If you want to reshard your inputs, you can use "
-                             "`jax.reshard` on the arguments and then pass those args to shard_map.")
+                             "`laminax.reshard` on the arguments and then pass those args to shard_map.")
 
 
 def _part(title: str, argument: Callable[[], str], aval: ShapedArray, spec: PartitionSpec, mesh: Any, names: tuple,

@@ -120,9 +120,8 @@ def _check_agreement(title: str, x: Any, found: Layout | None, wanted: Any, aval
             return
         found = x.format.layout
     if wanted is AUTO or not wanted.is_met_by(found):
-        advice = ("The layout given to `jax.jit` is `Layout.AUTO` but the corresponding argument passed is a `jax.Array` with a concrete "
-                  "layout. Consider passing a `jax.ShapeDtypeStruct` instead of `jax.Array` as an argument to the jitted function when "
-                  "using `Layout.AUTO`."
+        advice = ("The layout given to jit is `Layout.AUTO`, and the argument is an array, which has a layout. Pass a "
+                  "`laminax.ShapeDtypeStruct` in its place to lower the function with `Layout.AUTO`."
                   if wanted is AUTO else "Bring it there with device_put, or leave its entry of in_shardings out (None).")
         raise ValueError(f"{title}: Layout passed to jit does not match the layout on the respective arg. Got jit layout: {wanted},\n  arg "
                          f"layout: {found} for arg type: {aval.str_short(short_dtypes=False)}, argument {name}. {advice}")

@@ -87,7 +87,7 @@ def vectorize(pyfunc: Callable, *, excluded: Any = frozenset(), signature: str |
       (2, 3)
     """
     if any(not isinstance(e, (str, int)) for e in excluded):
-        raise TypeError(f"jax.numpy.vectorize can only exclude integer and string arguments, but excluded={excluded!r}")
+        raise TypeError(f"vectorize: jax.numpy.vectorize can only exclude integer and string arguments, but excluded={excluded!r}")
     if any(isinstance(e, int) and e < 0 for e in excluded):
         raise ValueError(f"vectorize: excluded={set(excluded)!r} contains negative numbers; count the arguments from the first")
     parsed = None if signature is None else _parse_signature(signature)

@@ -66,8 +66,9 @@ def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out
 def _check_is_one_shape(name: str, shape: Any, dtype: Any) -> None:
     """Raises for a second size in the place of the dtype: `ones(2, 3)`."""
     if type(dtype) is int and isinstance(shape, int):
-        raise TypeError(f"Cannot interpret '{dtype}' as a data type.\n\nDid you accidentally write `jax.numpy.{name}({shape}, {dtype})` "
-                        f"when you meant `jax.numpy.{name}(({shape}, {dtype}))`, with one tuple for the shape?")
+        raise TypeError(f"{name}: Cannot interpret '{dtype}' as a data type.\n\n"
+                        f"Did you accidentally write `jax.numpy.{name}({shape}, {dtype})` when you meant `jax.numpy."
+                        f"{name}(({shape}, {dtype}))`, with one tuple for the shape?")
 
 
 def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None,
