@@ -136,7 +136,7 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, a
     """
     if out_sharding is not None:
         return split_result("one_hot", out_sharding, lambda: one_hot(x, num_classes, dtype=dtype, axis=axis))
-    num_classes = concrete_int("one_hot", "the number in one_hot argument `num_classes`", num_classes)
+    num_classes = concrete_int("one_hot", "the number in jax.nn.one_hot argument `num_classes`", num_classes)
     x = x if hasattr(x, "dtype") else jnp.asarray(x)
     if not dtypes.issubdtype(x.dtype, dtypes.integer):
         warn_at_user(f"one_hot input should be integer-typed; got dtype={x.dtype}. Other indices are deprecated: convert them "
