@@ -162,7 +162,8 @@ def load(
         _report_trouble("read", f"it cannot be read: {error}. Programs are compiled without it.")
     _count("misses")
     monitoring.record_event("/jax/compilation_cache/cache_misses")
-    _log(config.log_compiles.value, "miss for %s, %s", name, key)
+    _log(config.log_compiles.value, "miss for %s", name)
+    _log(False, "what was looked for is %s", key)
     return None
 
 
@@ -181,8 +182,8 @@ def store(key: CacheKey, loaded: _jaxlib.LoadedExecutable, seconds: float, name:
             return
         if cache.write(key.name, _SECONDS.pack(seconds) + serialized):
             _count("stores")
-            _log(config.log_compiles.value or _explains(), "stored %s, which took %.2f s to compile: written to persistent compilation "
-                 "cache with key %s", name, seconds, key.name)
+            _log(config.log_compiles.value, "stored %s, which took %.2f s to compile", name, seconds)
+            _log(_explains(), "stored %s: written to persistent compilation cache with key %s", name, key.name)
     except _jaxlib.XlaRuntimeError as error:  # a platform, or a custom call, that cannot be serialised
         log_not_stored(name, f"because it cannot be serialised: {error}")
     except OSError as error:
