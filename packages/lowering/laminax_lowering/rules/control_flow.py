@@ -16,7 +16,7 @@ from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops.control_flow import cond_p, platform_index_p, scan_p, while_p
 from laminax_ir.programs.effects import has_ordered
 from laminax_ir.programs.jaxpr import ClosedJaxpr
-from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim
+from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim, max_dim
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.writing.comparisons import compare
 from laminax_lowering.writing.context import FunctionWriter, current_token
@@ -118,6 +118,11 @@ def _lower_scan(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, lengt
     consts, carry = list(operands[:num_consts]), list(operands[num_consts:num_consts + num_carry])
     xs = operands[num_consts + num_carry:]
     y_avals = ctx.avals_out[num_carry:]
+    may_be_empty = type(length) is SymbolicDim and length.scope.bounds(length)[0] < 1
+    if may_be_empty:  # the body, though it is not run then, must find an element
+        missing = max_dim(1 - length, 0)
+        xs = tuple([_with_more(ctx, x, missing) for x in xs])
+        y_avals = [aval.update(shape=(length + missing, *aval.shape[1:])) for aval in y_avals]
 
     def step(index: Value, carry: Sequence[Value]) -> tuple[list[Value], list[Value]]:
         out = ctx.run(jaxpr, [*consts, *carry, *[_slice_at(ctx, x, index) for x in xs]], ["", "while", "body"])
@@ -163,7 +168,23 @@ def _lower_scan(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, lengt
     for i in range(length - length % unroll, length) if not is_symbolic else ():
         carry, outs = step(position(i), carry)
         ys = [_write_at(ctx, stack, y, position(i)) for stack, y in zip(ys, outs)]
-    return [*carry, *ys]
+    return [*carry, *([_first_of(ctx, y, aval) for y, aval in zip(ys, ctx.avals_out[num_carry:])] if may_be_empty else ys)]
+
+
+def _with_more(ctx: FunctionWriter, x: Value, count: DimSize) -> Value:
+    """An array with `count` further elements of zeros along the first axis."""
+    rank = x.aval.ndim
+    nothing, more = i64_array((0,) * rank), i64_array((count, *(0,) * (rank - 1)))
+    aval = x.aval.update(shape=(x.aval.shape[0] + count, *x.aval.shape[1:]))
+    return ctx.emit("stablehlo.pad", [x, ctx.constant(0, x.aval.dtype)], results=[aval],
+                    attributes={"edge_padding_low": nothing, "edge_padding_high": more, "interior_padding": nothing})
+
+
+def _first_of(ctx: FunctionWriter, x: Value, aval: ShapedArray) -> Value:
+    """The first elements of an array, as many as the type has."""
+    rank = aval.ndim
+    return ctx.emit("stablehlo.slice", [x], results=[aval], attributes={
+        "start_indices": i64_array((0,) * rank), "limit_indices": i64_array(aval.shape), "strides": i64_array((1,) * rank)})
 
 
 def _unrolled(ctx: FunctionWriter, step: Callable, position: Callable, carry: Sequence[Value], length: int, reverse: bool,
