@@ -89,7 +89,7 @@ def run(side: str, lengths: int) -> dict[str, float]:
 
 def measured(side: str, options: argparse.Namespace, cache: str | None) -> dict[str, float]:
     """What a process of a side finds, with a cache on disk in a folder or with none."""
-    environment = {**os.environ, "LAMINAX_ENABLE_COMPILATION_CACHE": "1" if cache else "0", "JAX_ENABLE_COMPILATION_CACHE": str(bool(cache)),
+    environment = {**os.environ, "LAMINAX_ENABLE_COMPILATION_CACHE": str(bool(cache)), "JAX_ENABLE_COMPILATION_CACHE": str(bool(cache)),
                    "JAX_COMPILATION_CACHE_DIR": cache or "", "LAMINAX_COMPILATION_CACHE_DIR": cache or "",
                    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "0"}
     if not cache:
@@ -112,8 +112,8 @@ def main() -> None:
     if options.side:
         print(json.dumps(run(options.side, options.lengths)))
         return
-    print(f"{options.lengths} lengths\n{'':24} {'runs':>5} {'lowerings':>9} {'wall ms':>8} {'cpu ms':>8} {'compiler ms':>11} {'rest ms':>8} "
-          f"{'call us':>8}")
+    print(f"{options.lengths} lengths\n{'':24} {'runs':>5} {'lowerings':>9} {'wall ms':>8} {'cpu ms':>8} {'compiler ms':>11} "
+          f"{'rest ms':>8} {'call us':>8}")
     for side in SIDES if options.jax_python else SIDES[:-1]:
         with tempfile.TemporaryDirectory() as folder:
             for title, cache in ((side, None), (None, folder), ("  in the cache on disk", folder)):

@@ -13,6 +13,7 @@ _PRINTED = "programs are printed when somebody looks"
 _LOWERED = "the lowering is loaded when something is compiled"
 _RARE_METHODS = "`add` is used by everyone, its methods by few"
 _COMPILED = "`jit` is loaded when a function is compiled; arrays are made without"
+_SYMBOLIC = "for programs with symbolic sizes"
 _FLOOR = "few of the numerics trace or move arrays, and all of them import the floor"
 _CONTENTS = "a table of contents: loaded with the first name that needs it"
 
@@ -31,21 +32,24 @@ LAZY: dict[tuple[str, str], str] = {
     ("laminax_ir.setup", "laminax_ir.reference.evaluate"): _REFERENCE,
     ("laminax_ir.setup", "laminax_ir.functions.array_parts"): _REFERENCES,
     ("laminax_ir.setup", "laminax_ir.programs.printer"): _PRINTED,
-    ("laminax_lowering.lower", "laminax_ir.symbolic.symbolic_solving"): "for programs with symbolic sizes",
-    ("laminax_lowering.lower", "laminax_lowering.writing.dynamic_shapes"): "for programs with symbolic sizes",
+    ("laminax_lowering.lower", "laminax_ir.symbolic.symbolic_solving"): _SYMBOLIC,
+    ("laminax_lowering.lower", "laminax_lowering.writing.dynamic_shapes"): _SYMBOLIC,
     ("laminax_runtime.base.errors", "laminax_runtime._jaxlib"): "loading jaxlib waits until something runs",
     ("laminax_runtime.base.options", "laminax_runtime.base.loggers"): "with the standard library's logging, which takes 5 ms",
     ("laminax_runtime.compiling.compile", "laminax_runtime.compiling.compilation_cache"):
         "with hashlib and zlib, when something is compiled",
     ("laminax._src.compiling.checked_results", "laminax._src.compiling.fault_search"): "when a trap has caught a NaN or an infinity",
+    ("laminax._src.compiling.abstract_calls", "laminax._src.compiling.abstracted_axes"): _SYMBOLIC,
     ("laminax._src.compiling.eager", "laminax_ir.reference.evaluate"): _REFERENCE,
     ("laminax._src.compiling.executables", "laminax_lowering.lower"): _LOWERED,
     ("laminax._src.compiling.fusion", "laminax._src.compiling.jit"): _COMPILED,
+    ("laminax._src.compiling.jit", "laminax._src.compiling.abstracted_axes"): _SYMBOLIC,
     ("laminax._src.compiling.jit", "laminax._src.compiling.cache_misses"): "with the option explain_cache_misses only",
     ("laminax._src.compiling.jit", "laminax_ir.ops.control_tracing"): "loads control flow; clear_caches needs it only if it is there",
     ("laminax._src.compiling.key_uses", "laminax_ir.random.key_reuse"): "with the option debug_key_reuse only",
     ("laminax._src.compiling.ref_calls", "laminax_ir.recording.discharge"): _REFERENCES,
     ("laminax._src.compiling.regions", "laminax_lowering.regions"): _LOWERED,
+    ("laminax._src.compiling.stages", "laminax_ir.symbolic.symbolic_solving"): _SYMBOLIC,
     ("laminax._src.compiling.tracing", "laminax._src.compiling.cache_misses"): "with the option explain_cache_misses only",
     ("laminax._src.numerics.floor", "laminax._src.compiling.abstract_calls"): _FLOOR,
     ("laminax._src.numerics.floor", "laminax._src.compiling.jit"): _FLOOR,

@@ -6,7 +6,8 @@ from typing import Any, Sequence
 
 from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.recording.staging_trace import record_explicitly
-from laminax_ir.symbolic.symbolic_solving import ShapeSpecification, evaluated
+from laminax_ir.symbolic.symbolic_dims import evaluated
+from laminax_ir.symbolic.symbolic_solving import ShapeSpecification
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.memory_spaces import MemorySpace
 

@@ -11,8 +11,7 @@ from dataclasses import replace as replaced
 from typing import Any, Mapping, NamedTuple
 
 from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
-from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim
-from laminax_ir.symbolic.symbolic_solving import evaluated
+from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim, evaluated
 from laminax_ir.symbolic.symbolic_values import dim_as_value_p
 from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct
 from laminax_ir.types.ref_types import AbstractRef

@@ -411,6 +411,14 @@ def min_dim(d1: DimSize, d2: DimSize) -> DimSize:
     return _extreme("min", d1, d2)
 
 
+def evaluated(dim: DimSize, values: Mapping[str, DimSize]) -> DimSize:
+    """An expression for values of its variables, which may be expressions too."""
+    return dim.evaluate(values, lambda name, x, y: _EXPRESSIONS[name](x, y)) if type(dim) is SymbolicDim else dim
+
+
+_EXPRESSIONS: dict[str, Callable[[Any, Any], Any]] = {"floordiv": operator.floordiv, "mod": operator.mod, "max": max_dim, "min": min_dim}
+
+
 def _extreme(name: str, x: Any, y: Any) -> DimSize:
     x, y = map(size_of, (x, y))
     if type(x) is int and type(y) is int:

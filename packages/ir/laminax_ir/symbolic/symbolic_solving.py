@@ -6,12 +6,11 @@ specification, is checked.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple, Sequence
 
-from laminax_ir.symbolic.symbolic_dims import DimSize, InconclusiveDimensionOperation, Product, SymbolicDim, max_dim, min_dim, sum_of_terms
+from laminax_ir.symbolic.symbolic_dims import DimSize, InconclusiveDimensionOperation, Product, SymbolicDim, evaluated, sum_of_terms
 from laminax_ir.symbolic.symbolic_scope import SymbolicScope
 from laminax_ir.types.avals import ShapedArray
 
@@ -152,14 +151,6 @@ def _step(axis: Axis, dim: SymbolicDim, name: str) -> Step | None:
     if type(rest) is SymbolicDim and name in rest.variables():
         return None
     return Step(name, counts[product], rest, axis)
-
-
-def evaluated(dim: DimSize, values: dict[str, DimSize]) -> DimSize:
-    """An expression for values of its variables, which may be expressions too."""
-    return dim.evaluate(values, lambda name, x, y: _OPERATIONS[name](x, y)) if type(dim) is SymbolicDim else dim
-
-
-_OPERATIONS = {"floordiv": operator.floordiv, "mod": operator.mod, "max": max_dim, "min": min_dim}
 
 
 def _holds(question: Callable) -> bool:

@@ -174,7 +174,8 @@ def _lower_scan(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, lengt
 def _with_more(ctx: FunctionWriter, x: Value, count: DimSize) -> Value:
     """An array with `count` further elements of zeros along the first axis."""
     rank = x.aval.ndim
-    nothing, more = i64_array((0,) * rank), i64_array((count, *(0,) * (rank - 1)))
+    high: list[Any] = [count] + [0] * (rank - 1)
+    nothing, more = i64_array((0,) * rank), i64_array(high)
     aval = x.aval.update(shape=(x.aval.shape[0] + count, *x.aval.shape[1:]))
     return ctx.emit("stablehlo.pad", [x, ctx.constant(0, x.aval.dtype)], results=[aval],
                     attributes={"edge_padding_low": nothing, "edge_padding_high": more, "interior_padding": nothing})

@@ -14,7 +14,6 @@ from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval
 
 from laminax._src.base.argument_names import resolve as resolve_names
 from laminax._src.compiling.abstract_arguments import as_abstract
-from laminax._src.compiling.abstracted_axes import AbstractedAxes
 from laminax._src.compiling.tracing import Call, argument_avals, function_name, trace_call
 
 if TYPE_CHECKING:
@@ -42,7 +41,10 @@ def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
       { lambda ; a:f32[]. let b:f32[] = cos a; c:f32[] = sin b in (c,) }
     """
     check_callable("make_jaxpr", fun)
-    named_axes = None if abstracted_axes is None else AbstractedAxes("make_jaxpr", abstracted_axes)
+    named_axes = None
+    if abstracted_axes is not None:
+        from laminax._src.compiling.abstracted_axes import AbstractedAxes
+        named_axes = AbstractedAxes("make_jaxpr", abstracted_axes)
     argnums, _ = resolve_names(fun, static_argnums, None, "static")
     axes = tuple(axis_env or ())
     check_hashable("make_jaxpr", "a name in axis_env", *(name for name, _ in axes))

@@ -7,13 +7,13 @@ dtypes. An operator on arrays is one such function for its promotions and its op
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Hashable, Sequence, cast
 
 import numpy as np
 
 import laminax_runtime as runtime
 from laminax_ir.functions import operators
-from laminax_ir.ops.calls import checkpoint_p
+from laminax_ir.ops.calls import call_jaxpr, checkpoint_p, jit_p
 from laminax_ir.options import ambient, config
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive, Trait
@@ -28,14 +28,18 @@ from laminax_ir.types.canonical_dtypes import float0, supported_dtypes
 
 from laminax._src.base.phases import check_may_trace, phase
 from laminax._src.compiling.checked_results import check_results, is_checking
-from laminax._src.compiling.executables import Program, execution_device
+from laminax._src.compiling.executables import Program, compile_lowered, execution_device, lower_program, lowering_platform
 from laminax._src.compiling.key_uses import mark_results, use_keys
 from laminax._src.compiling.recent_programs import Owner, recent_programs
 from laminax._src.compiling.regions import compile_program
+from laminax._src.compiling.sized_functions import at_call
+from laminax._src.compiling.tracing import TracedFunction
 from laminax._src.placement.partitioning import committed_sharding, names_shardings, place
 
 if TYPE_CHECKING:
+    from laminax_ir.symbolic.sized_programs import Template
     from laminax_ir.types.annotations import Array
+    from laminax_lowering import LoweredModule
 
 _LEAF = tree_structure(0)
 _LIMIT = 8192
@@ -67,11 +71,30 @@ def _operation(primitive: Any, params: dict[str, Any]) -> Callable:
         return partial(_run_on_host, primitive, params)
     if (evaluator := evaluators.get(primitive)) is not None:
         return lambda *operands: evaluator(primitive, operands, params)
+    if primitive is jit_p and params["jaxpr"].template is not None and not params["jaxpr"].effects:
+        return _call_at_sizes(params["jaxpr"], params["name"])
     if primitive is checkpoint_p:
         return partial(_run_equations, params["jaxpr"], params["differentiated"])
     if primitive.multiple_results:
         return compiled_function(lambda *xs: primitive.bind(*xs, **params), primitive.name, is_list=True)
     return compiled_function(lambda *xs: [primitive.bind(*xs, **params)], primitive.name)
+
+
+def _call_at_sizes(closed: ClosedJaxpr, name: str) -> Callable:
+    """A call of a program with symbolic dimensions at given sizes: compiled from the module for all sizes, if there is one."""
+    template, sizes = cast("Template", closed.template)
+    traced = template.derived.get(_AS_FUNCTION)
+    if traced is None:
+        traced = template.remember(_AS_FUNCTION, TracedFunction(template, tree_structure([0] * len(template.out_avals)), name))
+    at_sizes = at_call(traced, sizes)
+
+    def module(device: runtime.Device) -> LoweredModule | None:
+        return at_sizes.module((lowering_platform(device),), partial(lower_program, where=device, name=name))
+
+    return compiled_function(lambda *xs: call_jaxpr(closed, *xs, name=name), name, is_list=True, module=module)
+
+
+_AS_FUNCTION = ("as a traced function",)
 
 
 def _run_impl(primitive: Any, params: dict[str, Any], *operands: Any) -> Any:
@@ -96,13 +119,15 @@ def _run_equations(closed: ClosedJaxpr, is_recomputation: bool, *operands: Any) 
         return [*map(as_array, eval_jaxpr(closed.jaxpr, closed.consts, *operands))]
 
 
-def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list: bool = False) -> Callable:
+def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list: bool = False,
+                      module: Callable[[runtime.Device], LoweredModule | None] | None = None) -> Callable:
     """A function that runs `flat_fun` compiled on arrays, whichever trace is current; its arguments are never tracers.
 
     Args:
       flat_fun: takes arrays, returns a sequence of arrays; of one array, unless `is_list`.
       name: the name of the program.
       is_list: whether the result is the list of arrays; otherwise it is the only array in the list.
+      module: the program for one device, lowered already; None where it is not.
     """
     programs: dict[Hashable, tuple[Program, Any, str, ClosedJaxpr | None]] = {}  # the jaxpr is kept for programs with keys
     owner = Owner(programs, lambda: eager._clear_cache())
@@ -123,7 +148,8 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
             tree = tree_structure([0] * len(closed.out_avals)) if is_list else _LEAF
             if not isinstance(where, runtime.Device) or names_shardings(closed):
                 where = place(name, closed, args, mesh=mesh)
-            program = compile_program(closed, where, name=name)
+            lowered = module(where) if module is not None and isinstance(where, runtime.Device) else None
+            program = compile_program(closed, where, name=name) if lowered is None else compile_lowered(lowered, closed, where, name=name)
             found = programs[key] = program, tree, _last_operation(closed, name), closed if program.is_wrapping else None
         is_kept = recent_programs.note(owner, key)
         program, tree, operation, with_keys = found

@@ -27,7 +27,6 @@ from laminax_ir.types.avals import ShapedArray
 from laminax._src.base.argument_names import resolve
 from laminax._src.base.leaf_names import argument_names, result_names
 from laminax._src.compiling.abstract_arguments import AvalHolder, as_abstract
-from laminax._src.compiling.abstracted_axes import AbstractedAxes
 from laminax._src.compiling.checked_results import check_results, is_checking
 from laminax._src.compiling.eager import forget_programs
 from laminax._src.compiling.executables import (
@@ -55,6 +54,8 @@ from laminax._src.placement.sharding_arguments import UNSPECIFIED, ShardingTree,
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
     from laminax_runtime.running.dispatch import FastpathData
+
+    from laminax._src.compiling.abstracted_axes import AbstractedAxes
 
 
 @dataclass(frozen=True)
@@ -203,7 +204,12 @@ def _options(fun: Callable, given: _Given, *, runs_on_entered_mesh: bool) -> Jit
     check_hashable("jit", "the value of an option in compiler_options", *given.compiler_options.values())
     return JitOptions(*static, *donated, given.keep_unused, _chosen_device(given.device, given.backend), _inline(given.inline),
                       tuple(sorted(given.compiler_options.items())), in_shardings, out_shardings, runs_on_entered_mesh,
-                      None if given.abstracted_axes is None else AbstractedAxes("jit", given.abstracted_axes))
+                      None if given.abstracted_axes is None else _named_axes(given.abstracted_axes))
+
+
+def _named_axes(given: Any) -> AbstractedAxes:
+    from laminax._src.compiling.abstracted_axes import AbstractedAxes
+    return AbstractedAxes("jit", given)
 
 
 def _inline(given: Any) -> Inline:

@@ -14,7 +14,6 @@ from laminax_ir.pytrees.pytree import structure_errors, tree_flatten, tree_struc
 from laminax_ir.refs.refs import Ref, check_aliases
 from laminax_ir.symbolic.sized_programs import value_at_sizes
 from laminax_ir.symbolic.symbolic_dims import is_constant_shape
-from laminax_ir.symbolic.symbolic_solving import ShapeSpecification
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types.arguments import check_hashable
 from laminax_ir.types.array_layouts import Format
@@ -250,6 +249,7 @@ class CompiledForAllSizes(_Stage):
         self._traced = traced
         self._call = call
         self._compiler_options = compiler_options
+        from laminax_ir.symbolic.symbolic_solving import ShapeSpecification
         self._specification = ShapeSpecification(signature.in_avals, [signature.namer(i) for i in range(len(signature.in_avals))])
         self._compiled: dict[tuple, Compiled] = {}
 
