@@ -129,6 +129,18 @@ def test_context_managers_of_options():
             pass
 
 
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float16])
+def test_sums_in_16_bits_can_be_disallowed(dtype):
+    x = jnp.ones((1, 3), dtype)
+    with laminax.allow_f16_reductions(False):
+        for run in (lambda x: laminax.lax.reduce_sum(x, [1]), laminax.jit(lambda x: laminax.lax.reduce_sum(x, [1]))):
+            with pytest.raises(ValueError, match=r"reduce_sum on operand .*16\[1,3\] is not allowed when"):
+                run(x)
+        assert laminax.lax.reduce_sum(x, [0]).shape == (3,)  # nothing is added
+        assert laminax.lax.reduce_sum(x.astype(np.float32), [0, 1]) == 3
+    assert laminax.lax.reduce_sum(x, [1]) == 3
+
+
 def test_nn_functions_do_not_rely_on_rank_promotion():
     with laminax.numpy_rank_promotion("raise"):
         np.testing.assert_array_equal(nn.one_hot(jnp.array([[2, 0]]), 3, axis=1), np.eye(3)[[[2, 0]]].swapaxes(1, 2))

@@ -50,7 +50,10 @@ def two(x, y):
     (lambda: laminax.ShapeDtypeStruct((None, 2), np.int32), ValueError, "`shape`.*cannot have None."),
     (lambda: laminax.jit(NoSignature(), donate_argnames="a"), ValueError,
      "Getting the signature of function.*failed. Pass donate_argnums instead of donate_argnames."),
-], ids=range(17))
+    (lambda: laminax.grad(lambda x: jnp.stack([x]))(1.0), TypeError, r"output\.reshape\(\(\)\) or output\[0\].*output\.sum\(\).*jacobian"),
+    (lambda: laminax.grad(lambda r: r[...] ** 2)(laminax.new_ref(2.0)), TypeError, "grad cannot differentiate with respect to a Ref"),
+    (lambda: laminax.vjp(two, 1.0, 2.0)[1].with_refs(laminax.new_ref(0.0), None), ValueError, "NoneType"),
+], ids=range(20))
 def test_words(call, error, words):
     with pytest.raises(error, match=words):
         call()
@@ -77,3 +80,38 @@ def test_words_of_leaks():
             assert re.fullmatch(r"<function \d+> \(use\) is referred to by <list \d+>\[0\]", lines[first + 3])
             assert re.fullmatch(r"<list \d+> is referred to by <dict \d+>\['there'\]", lines[first + 4])
             kept.clear()
+
+
+MESH = laminax.sharding.Mesh(np.array(laminax.devices()[:1]), "x")
+ON_MESH = laminax.sharding.NamedSharding(MESH, laminax.sharding.PartitionSpec())
+
+
+@pytest.mark.parametrize("call, error, words", [
+    (lambda: laminax.make_array_from_single_device_arrays((2,), ON_MESH, [jnp.ones(2)], dtype=np.int32), ValueError,
+     "it must match the dtype of the addressable shards"),
+    (lambda: laminax.make_array_from_single_device_arrays((2,), ON_MESH, jnp.ones(2)), TypeError,
+     "make_array_from_single_device_arrays `arrays` argument"),
+    (lambda: laminax.sharding.Mesh(np.array(laminax.devices()[:1]), (None,)), ValueError, "Mesh axis names cannot be None."),
+    (lambda: laminax.sharding.AbstractMesh((2, 1), ("x", "y"), (laminax.sharding.AxisType.Auto,)), ValueError,
+     "Number of axis names should match the number of axis_types"),
+    (lambda: laminax.sharding.NamedSharding(MESH, laminax.sharding.PartitionSpec(unreduced={"a"})), ValueError,
+     "Unreduced axes.*not found in mesh"),
+    (lambda: laminax.pmap(lambda x: x, devices=[]), ValueError, "'devices' argument to pmap must be non-empty, or None."),
+    (lambda: laminax.tree_util.register_dataclass(type("Both", (), {}), data_fields=["x"], meta_fields=["x"]), ValueError,
+     r"data_fields and meta_fields must not overlap.*Overlapping fields: {'x'}"),
+    (lambda: jnp.fft.fft(jnp.ones((2, 3)), axis=[1, 1]), ValueError, r"does not support multiple axes.*Got axis = \[1, 1\]\."),
+], ids=range(8))
+def test_words_about_placement_and_structure(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_data_of_this_process_by_device_and_partition_spec():
+    data = {"a": np.arange(10).reshape(2, 5)}
+    array = laminax.make_array_from_process_local_data(laminax.devices()[0], data, (2, 5))["a"]
+    np.testing.assert_array_equal(array, data["a"])
+    with laminax.set_mesh(MESH):
+        split = laminax.make_array_from_process_local_data(laminax.sharding.PartitionSpec("x"), data)["a"]
+    assert split.sharding.spec == laminax.sharding.PartitionSpec("x")
+    with pytest.raises(ValueError, match="is a partition spec, and no mesh is set"):
+        laminax.make_array_from_process_local_data(laminax.sharding.PartitionSpec("x"), data)

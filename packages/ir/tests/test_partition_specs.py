@@ -63,7 +63,7 @@ def test_abstract_meshes():
     (((4,), ("x", "y")), ValueError, r"1 axis sizes, \(4,\), but 2 names"),
     (((4, 2), ("x", "x")), ValueError, "not distinct"),
     (((4,), ("x",), ("auto",)), TypeError, "axis_types must be AxisType values, got 'auto' of type str"),
-    (((4,), ("x",), (AxisType.Auto,) * 2), ValueError, "2 axis_types for 1 axes"),
+    (((4,), ("x",), (AxisType.Auto,) * 2), ValueError, "Got 1 names and 2 axis_types"),
 ])
 def test_abstract_meshes_refuse(arguments, error, message):
     with pytest.raises(error, match=message):

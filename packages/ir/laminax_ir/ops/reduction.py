@@ -17,6 +17,7 @@ from laminax_ir.ops.dtype_kinds import INTEGER_BOOL, NUMBER, NUMBER_BOOL, REAL_B
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape_arguments import as_ints, checked_out_sharding
 from laminax_ir.ops.sharding import reshard
+from laminax_ir.options import config
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive, shape_rule
 from laminax_ir.pytrees import pytree
@@ -83,10 +84,17 @@ argmin_p = Primitive("argmin", family="reduction")
 reduce_p = Primitive("reduce", multiple_results=True, family="reduction")
 
 
+_HALVES = (np.dtype(np.float16), dtypes.bfloat16)
+
+
 @shape_rule(reduce_sum_p)
 def _reduce_sum_shape(x: ShapedArray, *, axes: tuple[int, ...], out_sharding: Any) -> ShapedArray:
     if out_sharding is not None:
         refuse_out_sharding("reduce_sum", out_sharding)
+    if not config.allow_f16_reductions.value and x.dtype in _HALVES and any(x.shape[axis] != 1 for axis in axes):
+        raise ValueError(f"reduce_sum on operand {x.str_short()} is not allowed when laminax_allow_f16_reductions=False. Convert it to a "
+                         f"wider "
+                         "dtype first.")
     return _reduced_aval("reduce_sum", NUMBER, x, axes)
 
 

@@ -67,6 +67,13 @@ numpy_rank_promotion = define(
     "What to do when operands of different ranks are broadcast.",
     affects_tracing=True,
 )
+allow_f16_reductions = define(
+    "allow_f16_reductions",
+    True,
+    boolean,
+    "Let sums be made in 16 bits; otherwise a sum of several float16 or bfloat16 numbers is an error.",
+    affects_tracing=True,
+)
 default_matmul_precision = define(
     "default_matmul_precision",
     None,

@@ -25,7 +25,6 @@ _EFFORT = "newer versions of jaxlib have no such setting; set optimization_level
 _XLA_FLAGS = "it is not passed to XLA; set it in the environment, in XLA_FLAGS or as the variable of the platform"
 
 FIXED: dict[str, Fixed] = {
-    "allow_f16_reductions": Fixed(True, "sums in 16 bits are always allowed"),
     "auto_pcast": Fixed(True, "values are always cast to vary along the axes that an operation's other operands vary along"),
     "backend_target": Fixed("", "devices are never on another machine"),
     "bcoo_cusparse_lowering": Fixed(False, "sparse matrices are multiplied by gathers and sums on every platform"),

@@ -254,7 +254,8 @@ def _check_fields(nodetype: type[Any], fields: list[Any] | None, data: tuple[str
                   ...]) -> None:
     overlap = sorted(set(data) & set(meta))
     if overlap:
-        raise ValueError(f"register_dataclass: {overlap} are in both data_fields and meta_fields; choose one.")
+        raise ValueError("register_dataclass: data_fields and meta_fields must not overlap. Overlapping fields: "
+                         f"{{{', '.join(map(repr, overlap))}}}.")
     if fields is None:
         return
     names = {field.name for field in fields}

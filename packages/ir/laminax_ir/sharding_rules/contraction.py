@@ -20,7 +20,7 @@ def _dot_general(out: ShapedArray, lhs: ShapedArray, rhs: ShapedArray, *, dimens
     batch = []
     for i, j in zip(lhs_batch, rhs_batch):
         if left[i] is not None and right[j] is not None and left[i] != right[j]:
-            refuse("dot_general requires lhs batch dimensions and rhs batch dimensions to have the consistent sharding, got "
+            refuse("dot_general requires lhs batch dimensions and rhs batch dimensions to have the same sharding, got "
                    f"{listed((lhs, rhs))} with the batch axes {lhs_batch} and {rhs_batch}. Use reshard on one of them.")
         batch.append(left[i] or right[j])
     for i, j in zip(lhs_contracting, rhs_contracting):

@@ -72,7 +72,8 @@ def _tile(out: ShapedArray, x: ShapedArray, *, reps: tuple[int, ...]) -> tuple:
     entries = list(entries_of(x))
     for axis, (entry, n) in enumerate(zip(entries, reps)):
         if entry is not None and n != 1:
-            refuse(f"tile: the axis {axis} of {x.str_short()} cannot be repeated {n} times, since it is split. Use reshard on the operand.")
+            refuse(f"tile: the axis {axis} of {x.str_short()} cannot be sharded where the tiling is non-trivial: it would be repeated {n} "
+                   "times. Use reshard on the operand.")
             entries[axis] = None
     return tuple(entries)
 

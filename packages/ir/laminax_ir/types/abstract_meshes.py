@@ -162,7 +162,8 @@ def normal_axis_types(what: str, axis_types: Any, count: int) -> tuple[AxisType,
         if not isinstance(kind, AxisType):
             raise TypeError(f"{what}: axis_types must be AxisType values, got {kind!r} of type {type(kind).__name__}")
     if len(types) != count:
-        raise ValueError(f"{what}: {len(types)} axis_types for {count} axes: {types}")
+        raise ValueError(f"{what}: Number of axis names should match the number of axis_types. Got {count} names and {len(types)} "
+                         f"axis_types: {types}")
     if AxisType.Explicit in types:
         in_use.add("explicit axes")
     return types

@@ -431,7 +431,8 @@ def make_array_from_single_device_arrays(
     parts = _concrete_parts(arrays)
     if dtype is None:
         if not parts:
-            raise ValueError("make_array_from_single_device_arrays: without parts, dtype must be given")
+            raise ValueError("If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument to "
+                             "`laminax.make_array_from_single_device_arrays`.")
         dtype = parts[0].dtype
     expected = sharding.shard_shape(tuple(shape))
     wanted = sharding._addressable_device_assignment
@@ -440,6 +441,9 @@ def make_array_from_single_device_arrays(
         raise ValueError(f"make_array_from_single_device_arrays: {_device_mismatch(parts, set(by_device), set(wanted))} The sharding is "
                          f"{sharding}. Give one array per device of it, in any order.")
     for part in parts:
+        if part.dtype != dtype and all(other.dtype == part.dtype for other in parts):
+            raise ValueError("If `dtype` is provided to `laminax.make_array_from_single_device_arrays`, it must match the dtype of the "
+                             f"addressable shards. Got {np.dtype(dtype).name}, and the shards have {part.dtype.name}.")
         if part.shape != expected or part.dtype != dtype:
             raise ValueError(
                 f"make_array_from_single_device_arrays: each part must be {np.dtype(dtype).name}{list(expected)}, "
@@ -461,8 +465,8 @@ def _keys_of_parts(shape: Sequence[int], sharding: shardings.Sharding, arrays: S
 def _concrete_parts(arrays: Any) -> list[ArrayImpl]:
     if not isinstance(arrays, Sequence):
         raise TypeError(
-            "make_array_from_single_device_arrays: arrays must be a list or tuple of single-device arrays, got an object of "
-            f"type {type(arrays).__name__}"
+            "laminax.make_array_from_single_device_arrays `arrays` argument must be a list or tuple of single-device arrays, got an object "
+            f"of type {type(arrays).__name__}"
         )
     for i, part in enumerate(arrays):
         if not isinstance(part, ArrayImpl):

@@ -13,8 +13,10 @@ from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
 from laminax_ir.types.array_layouts import AUTO, Format, Layout
 from laminax_ir.types.errors import UnexpectedTracerError
+from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_runtime.arrays import layouts, shardings, transfer
 from laminax_runtime.arrays.arrays import ArrayImpl, make_array_from_single_device_arrays
+from laminax_runtime.backends import meshes
 
 
 def make_array_from_callback(
@@ -99,7 +101,8 @@ def make_array_from_process_local_data(
     """Arrays from the data that this process has of them: all of it, where the devices are all this process's own.
 
     Args:
-        sharding: how the arrays are laid out; a sharding, or a pytree of them like `local_data`.
+        sharding: how the arrays are laid out: a sharding, a device, a partition spec on the mesh that is set, or a pytree of these
+            that is a prefix of `local_data`.
         local_data: a NumPy array or a pytree of them.
         global_shape: the shape of the whole, or a pytree of shapes; None, or None for an axis, takes the data's.
 
@@ -111,12 +114,22 @@ def make_array_from_process_local_data(
         NotImplementedError: devices of other processes belong to the sharding.
     """
     leaves, tree = pytree.tree_flatten(local_data)
-    layouts = pytree.broadcast_prefix(sharding, local_data)
+    layouts = [_as_layout(layout) for layout in pytree.broadcast_prefix(sharding, local_data)]
     is_one_shape = global_shape is None or isinstance(global_shape, (tuple, list)) and all(
         size is None or hasattr(size, "__index__") for size in global_shape
     )
     shapes = [global_shape] * len(leaves) if is_one_shape else tree.flatten_up_to(global_shape)
     return tree.unflatten([_from_local(*args) for args in zip(layouts, leaves, shapes, strict=True)])
+
+
+def _as_layout(layout: Any) -> shardings.Sharding:
+    if not isinstance(layout, PartitionSpec):
+        return shardings.as_sharding(layout)
+    if (mesh := meshes.current_mesh()) is None:
+        raise ValueError(f"make_array_from_process_local_data: {layout} is a partition spec, and no mesh is set. Set one with "
+                         f"set_mesh(mesh), "
+                         "or give NamedSharding(mesh, spec).")
+    return shardings.NamedSharding(mesh, layout)
 
 
 def _from_local(sharding: shardings.Sharding, data: Any, global_shape: Sequence[int | None] | None) -> ArrayImpl:

@@ -393,8 +393,9 @@ def _check_spec(mesh: Any, spec: Any) -> None:
     seen: set[Any] = set()
     for name in (*spec.names(), *spec.unreduced, *spec.reduced):
         if name not in mesh.axis_names:
+            kind = "Unreduced axes" if name in spec.unreduced else "Reduced axes" if name in spec.reduced else "Resource axis"
             raise ValueError(
-                f"NamedSharding: Resource axis: {name} of {spec} is not found in mesh: {tuple(mesh.axis_names)}. "
+                f"NamedSharding: {kind}: {name} of {spec} is not found in mesh: {tuple(mesh.axis_names)}. "
                 "Name axes that the mesh has, or give another mesh."
             )
         if name not in mesh.explicit_axes and (name in spec.unreduced or name in spec.reduced):

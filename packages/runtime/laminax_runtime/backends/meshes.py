@@ -57,6 +57,8 @@ class Mesh(Restoring, NamedGrid):
     ) -> Mesh:
         grid = np.array(devices, dtype=object)
         names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+        if None in names:
+            raise ValueError(f"Mesh axis names cannot be None. Got {names}.")
         if grid.ndim != len(names):
             raise ValueError(
                 "Mesh requires the ndim of its first argument (`devices`) to equal the length of its second argument "
@@ -64,8 +66,8 @@ class Mesh(Restoring, NamedGrid):
                 "Reshape the devices, or name each axis."
             )
         check_hashable("Mesh", "an axis name", *names)
-        if len(set(names)) != len(names) or None in names:
-            raise ValueError(f"Mesh: the axis names {names} must be distinct, and none may be None")
+        if len(set(names)) != len(names):
+            raise ValueError(f"Mesh: the axis names {names} must be distinct")
         if len(set(grid.flat)) != grid.size:
             raise ValueError("Mesh: a device comes twice in the array of devices")
         types = normal_axis_types("Mesh", axis_types, len(names))

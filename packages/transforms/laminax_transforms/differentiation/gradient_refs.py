@@ -45,6 +45,12 @@ class DidntWant:
     def __repr__(self) -> str:
         return "DidntWant()"
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DidntWant)
+
+    def __hash__(self) -> int:
+        return hash(DidntWant)
+
 
 def _of_kind(kind: Callable[[], Any], _aux: None, _children: Sequence[Any]) -> Any:
     return kind()
@@ -109,7 +115,8 @@ def checked_entries(name: str, in_tree: Any, in_avals: Sequence[ShapedArray | Ab
     paths = tree_flatten_with_path(entries, is_leaf=lambda x: isinstance(x, (Ref, GradValue, DontWant)))
     if paths[1] != in_tree:
         raise ValueError(f"with_refs: there must be one entry for each array in the arguments of {name}, and the tree structures differ: "
-                         f"expected {in_tree}, got {paths[1]}. An entry is a reference, ad.GradValue() or ad.DontWant().")
+                         f"expected {in_tree}, got {paths[1]}. An entry is a reference, ad.GradValue() or ad.DontWant()"
+                         + (", and None, of the NoneType, is a structure without entries." if None in entries else "."))
     flat = []
     for (path, entry), aval in zip(paths[0], in_avals):
         where = f"with_refs: the entry for {path[0].idx}{keystr(path[1:])} of {name}"

@@ -11,6 +11,7 @@ from laminax_ir.ops.scalar_operands import constant_of
 from laminax_ir.ops.shape import full
 from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 from laminax_ir.pytrees.wrapping import wraps
+from laminax_ir.refs.refs import Ref
 from laminax_ir.tracing.trace import is_tracing
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
@@ -152,6 +153,9 @@ def chosen_positions(transform: str, fun: Callable, argnums: int | tuple[int, ..
 
 def _checked_input(transform: str, chosen: tuple[Any, ...], positions: tuple[int, ...], index: int, x: ArrayLike, holomorphic: bool,
                    allow_int: bool) -> ShapedArray:
+    if isinstance(x, Ref):
+        raise TypeError(f"{transform} cannot differentiate with respect to a Ref, and {_input_name(chosen, positions, index)} is one, "
+                        f"{x.aval}. Differentiate with respect to the array in it, or use vjp(...)[1].with_refs(ref).")
     try:
         aval = get_aval(x)
     except TypeError:
@@ -178,6 +182,11 @@ def _input_name(chosen: tuple[Any, ...], positions: tuple[int, ...], index: int)
     return f"argument {positions[path[0].idx]}{keystr(path[1:])}"
 
 
+def _advice(aval: ShapedArray) -> str:
+    one = "Its one element is output.reshape(()) or output[0]. " if aval.size == 1 else ""
+    return f"{one}Differentiate a sum, output.sum(), or use jacrev, laminax.jacobian or vmap(grad(...))."
+
+
 def _check_scalar_output(transform: str, fun: Callable, results: Sequence[ArrayLike], out_tree: Any, holomorphic: bool) -> None:
     if len(results) != 1 or out_tree != tree_structure(0):
         raise TypeError(f"Gradient only defined for scalar-output functions. {transform}({function_name(fun)}): the function "
@@ -186,8 +195,7 @@ def _check_scalar_output(transform: str, fun: Callable, results: Sequence[ArrayL
     aval = get_aval(results[0])
     if aval.shape != ():
         raise TypeError(f"Gradient only defined for scalar-output functions. Output had shape: {aval.shape}. "
-                        f"{transform}({function_name(fun)}): the result is {aval.str_short()}. Sum or average it, or use jacrev or "
-                        f"vmap(grad(...)).")
+                        f"{transform}({function_name(fun)}): the result is {aval.str_short()}. {_advice(aval)}")
     if holomorphic:
         if not dtypes.issubdtype(aval.dtype, dtypes.complexfloating):
             raise TypeError(f"{transform} with holomorphic=True requires outputs with complex dtype, but got {aval.dtype.name}.")

@@ -81,9 +81,10 @@ def pmap(fun: Callable, axis_name: Hashable = None, *, in_axes: Any = 0, out_axe
     axis_size = None if axis_size is None else as_int("pmap", "axis_size", axis_size)
     _check_axes("in_axes", in_axes)
     _check_axes("out_axes", out_axes)
-    if devices is not None and (backend is not None or len(devices) == 0):
-        raise ValueError(f"pmap: devices must be a non-empty sequence, and not be given with backend; got devices={devices!r}, "
-                         f"backend={backend!r}")
+    if devices is not None and len(devices) == 0:
+        raise ValueError("pmap: 'devices' argument to pmap must be non-empty, or None.")
+    if devices is not None and backend is not None:
+        raise ValueError(f"pmap: give devices or a backend, not both; got devices={devices!r}, backend={backend!r}")
     static, _ = resolve(fun, static_broadcasted_argnums, None, "static")
     donated, _ = resolve(fun, donate_argnums, None, "donate")
     mapping = _Mapping(fun, axis_name, tuple(in_axes) if isinstance(in_axes, list) else in_axes, out_axes, static,

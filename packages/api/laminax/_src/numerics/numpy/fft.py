@@ -122,7 +122,8 @@ def _opposite(name: str, norm: Any) -> str:
 
 def _one_axis(name: str, kind: FftType, a: Any, n: Any, axis: Any, norm: Any) -> Any:
     if np.ndim(axis):
-        raise ValueError(f"{name}: axis must be one integer, got {axis}; for several axes use {name}n")
+        raise ValueError(f"laminax.numpy.fft.{name} does not support multiple axes. Please use laminax.numpy.fft.{name}n. Got axis = "
+                         f"{axis}.")
     return _transform(name, kind, a, None if n is None else (n,), (operator.index(axis),), norm)
 
 
@@ -154,7 +155,7 @@ def irfft2(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (
 
 def _two_axes(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: Any) -> Any:
     if np.size(axes) != 2:
-        raise ValueError(f"{name}: axes must be two integers, got {axes}; for another number use {name[:-1]}n")
+        raise ValueError(f"laminax.numpy.fft.{name} only supports 2 axes. Got axes = {axes}. For another number use {name[:-1]}n.")
     return _transform(name, kind, a, s, axes, norm)
 
 
@@ -212,6 +213,8 @@ def _axes_and_sizes(name: str, kind: FftType, shape: tuple[int, ...], s: Any, ax
         if len(s) > rank:
             raise ValueError(f"{name}: there are more sizes than axes, got s={s} for an array of shape {shape}")
         axes = tuple(range(rank - len(s), rank))
+    if np.ndim(axes) and len({axis % rank if rank else axis for axis in axes}) < len(axes):
+        raise ValueError(f"laminax.numpy.fft.{name} does not support repeated axes. Got axes {list(axes)}.")
     axes = axis_tuple(name, axes, rank)
     if s is None:
         s = tuple(shape[axis] for axis in axes)
@@ -324,7 +327,7 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, devi
 
 def _size_argument(name: str, n: Any) -> int:
     if isinstance(n, (list, tuple)):
-        raise ValueError(f"{name}: the n argument only takes an int, got n = {n!r}")
+        raise ValueError(f"The n argument of laminax.numpy.fft.{name} only takes an int. Got n = {n!r}.")
     return as_int(name, "n", n)
 
 

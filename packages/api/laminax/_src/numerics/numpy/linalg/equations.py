@@ -203,7 +203,7 @@ def pinv(a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False, *
       ValueError: if a is no matrix, or both rtol and rcond are given.
     """
     if rtol is not None and rcond is not None:
-        raise ValueError("pinv: rtol and rcond are two names for one parameter; give only one of them")
+        raise ValueError("pinv: only one of rtol and rcond may be specified.")
     return _pinv(a, rcond if rtol is None else rtol, hermitian=bool(hermitian))
 
 

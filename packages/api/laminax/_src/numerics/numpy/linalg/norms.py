@@ -157,7 +157,7 @@ def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool 
       ValueError: if both rtol and tol are given.
     """
     if rtol is not None and tol is not None:
-        raise ValueError("matrix_rank: only one of rtol and tol may be given, they mean the relative and the absolute tolerance")
+        raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
     return _matrix_rank(M, rtol, tol, hermitian=bool(hermitian))
 
 
