@@ -5,15 +5,20 @@
 Each package is listed by a process of its own (`--list PACKAGE`), since both of them in one process would share their registries.
 The list has each public module and, for each of its names, the kind of the value, its `__name__`, its parameters, and for a class its
 public members with theirs. A name is public if it has no underscore in front and is not that of a module from elsewhere.
+
+A difference that is meant to be is in `docs/public-names.md`, with its reason; only the others are printed, and the reasons for what
+is no difference any more. It ends with status 1 if there are such.
 """
 
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import importlib
 import inspect
 import json
 import os
+import pathlib
 import pkgutil
 import re
 import subprocess
@@ -27,6 +32,9 @@ Listing = dict[str, dict[str, dict[str, Any]]]  # by module, without the package
 # Subpackages of the reference that are not compared: kernels' languages, its own tests and build.
 LEFT_OUT = ("_src", "experimental.pallas", "experimental.mosaic", "experimental.jax2tf", "experimental._private_mm", "tools", "jaxlib",
             "version", "experimental.slab", "experimental.source_mapper", "experimental.key_reuse")
+
+
+REASONS = pathlib.Path(__file__).absolute().parents[1] / "docs" / "public-names.md"
 
 
 class Difference(NamedTuple):
@@ -213,32 +221,62 @@ def parameter_differences(where: str, expected: Sequence | None, got: Sequence |
             yield Difference("default", where, f"{name!r} has a default there")
 
 
-def main(arguments: Sequence[str]) -> None:
+class Reason(NamedTuple):
+    """Why differences are meant to be: a row of the table in the document."""
+    kinds: tuple[str, ...]
+    patterns: tuple[str, ...]  # of where they are, as `fnmatch` has them, with the differing parameter behind a colon
+    text: str
+
+    def covers(self, difference: Difference) -> bool:
+        quoted = re.search(r"'(\w+)'", difference.text)
+        place = f"{difference.where}:{quoted[1]}" if quoted and difference.kind in ("parameter", "default") else difference.where
+        return difference.kind in self.kinds and any(fnmatch.fnmatchcase(place, pattern) for pattern in self.patterns)
+
+
+def reasons_in(document: str) -> list[Reason]:
+    """The rows `| kinds | places | reason |` of a document."""
+    rows = [[cell.strip() for cell in line.strip().strip("|").split(" | ")] for line in document.splitlines() if line.startswith("| ")]
+    return [Reason(tuple(kinds.split()), tuple(re.findall(r"`([^`]+)`", places)), text) for kinds, places, text in rows
+            if kinds != "kind" and not kinds.startswith("---")]
+
+
+def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--list", metavar="PACKAGE", help="print the listing of a package and stop")
     parser.add_argument("--reference", default="jax", help="the package to compare with")
     parser.add_argument("--reference-python", help="an interpreter that has it")
     parser.add_argument("--kinds", help="which differences, separated by commas; by default all")
+    parser.add_argument("--all", action="store_true", help="print also what has a reason")
     parser.add_argument("modules", nargs="*", help="which modules, without the package's name; by default all")
     given = parser.parse_args(arguments)
     if given.list:
         asked = json.loads(sys.stdin.read() or "null") if not sys.stdin.isatty() else None
         output, sys.stdout = sys.stdout, sys.stderr  # what imports print
         json.dump(listing(given.list, asked), output)
-        return
+        return 0
     if not given.reference_python:
         parser.error("--reference-python is needed: an interpreter that has the reference")
     reference = listed_by(given.reference_python, given.reference)
     ours = listed_by(sys.executable, "laminax", reference)
-    found = [d for d in compare(reference, ours) if not given.kinds or d.kind in given.kinds.split(",")]
+    differences = compare(reference, ours)
+    reasons = reasons_in(REASONS.read_text()) if REASONS.exists() and not given.all else []
+    found = [d for d in differences if not any(reason.covers(d) for reason in reasons)]
+    stale = [pattern for reason in reasons for pattern in reason.patterns
+             if not any(reason._replace(patterns=(pattern,)).covers(d) for d in differences)]
+    if given.kinds:
+        found = [d for d in found if d.kind in given.kinds.split(",")]
     if given.modules:
         found = [d for d in found if any(d.where == m or d.where.startswith(m + ".") for m in given.modules)]
     for difference in found:
         print(f"{difference.kind:10} {difference.where} {difference.text}")
+    for pattern in stale:
+        print(f"reason     {pattern} is for no difference")
     counts = {kind: sum(d.kind == kind for d in found) for kind in sorted({d.kind for d in found})}
     names = sum(map(len, reference.values()))
-    print(f"\n{len(reference)} modules and {names} names of {given.reference}: {sum(counts.values())} differences {counts}")
+    print(f"\n{len(reference)} modules and {names} names of {given.reference}: {len(differences)} differences, "
+          f"{len(found)} of them without a reason {counts}")
+    return 1 if found or stale else 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -60,3 +60,19 @@ def test_what_differs(found):
 def test_a_package_that_cannot_be_listed_is_an_error():
     with pytest.raises(RuntimeError, match="could not list no_such_package_anywhere"):
         public_names.listed_by(sys.executable, "no_such_package_anywhere")
+
+
+def test_reasons_cover_what_they_name():
+    (reason, other) = public_names.reasons_in("# Title\n\n| kind | where | reason |\n|---|---|---|\n"
+                                              "| member name | `core.Box.*`, `lib.old_?` | kept apart |\n| parameter | `f:x` | no x |\n")
+    assert reason.text == "kept apart" and other.patterns == ("f:x",)
+    missing = public_names.Difference
+    assert reason.covers(missing("member", "core.Box.put", "is missing")) and reason.covers(missing("name", "lib.old_f", "is missing"))
+    assert not reason.covers(missing("parameter", "core.Box.put", "has no 'x'")) and not reason.covers(missing("name", "lib.new", ""))
+    assert other.covers(missing("parameter", "f", "has no 'x'")) and not other.covers(missing("parameter", "f", "has no 'y'"))
+
+
+def test_the_committed_reasons_are_read():
+    reasons = public_names.reasons_in(public_names.REASONS.read_text())
+    kinds = {"module", "name", "parameter", "default", "__name__", "member", "kind"}
+    assert reasons and all(reason.patterns and set(reason.kinds) <= kinds and len(reason.text) > 20 for reason in reasons)

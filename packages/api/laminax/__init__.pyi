@@ -241,7 +241,13 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
 config: Config
 def copy_to_host_async(x: Any) -> Any:
     """Starts the copy of every array of the pytree to the host, so that a later `device_get` need not wait; returns x."""
-def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+def custom_gradient(
+    fun: Callable[..., Any] | None = None,
+    *,
+    with_logs: bool = False,
+    remat: bool = False,
+    with_accums: Any = None,
+) -> Callable[..., Any]:
     """Decorator: the function returns its result and its own pullback."""
 debug_infs: Option
 debug_key_reuse: Option
@@ -308,7 +314,7 @@ def jacobian(
 legacy_prng_key: Option
 def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ...) -> Callable[..., Any]:
     """Transposes a function that is linear in all its arguments."""
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, in_nzs: Any = None) -> tuple[Any, ...]:
     """Linearizes a function at a point."""
 def live_arrays(platform: str | None = None) -> list[Any]:
     """The arrays of a platform, by default the default one, that have not been deleted."""
@@ -412,7 +418,14 @@ transfer_guard_device_to_host: Option
 transfer_guard_host_to_device: Option
 def typeof(x: Any) -> ShapedArray:
     """The aval of a value: shape, dtype and whether the dtype is weak."""
-def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ...) -> tuple[Any, ...]:
+def vjp(
+    fun: Callable[..., Any],
+    *primals: Any,
+    has_aux: bool = False,
+    reduce_axes: Sequence[Any] = ...,
+    saveable_args: Any = True,
+    in_nzs: Any = None,
+) -> tuple[Any, ...]:
     """Evaluates a function and returns its vector-Jacobian product at that point (reverse mode)."""
 def xla_computation(
     fun: Callable[..., Any],

@@ -13,7 +13,13 @@ __all__: list[str]
 
 def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
     """Turns the traced values that a function closes over into explicit arguments."""
-def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+def custom_gradient(
+    fun: Callable[..., Any] | None = None,
+    *,
+    with_logs: bool = False,
+    remat: bool = False,
+    with_accums: Any = None,
+) -> Callable[..., Any]:
     """Decorator: the function returns its result and its own pullback."""
 custom_jvp_call_p: Primitive
 custom_vjp_call_p: Primitive

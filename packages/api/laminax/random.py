@@ -14,7 +14,7 @@ __all__, __getattr__, __dir__ = contents(__name__, {
     "numerics.random.binomial": "binomial multinomial",
     "numerics.random.composed": "ball double_sided_maxwell f generalized_normal orthogonal wald",
     "numerics.random.gamma": "beta chisquare dirichlet gamma loggamma t",
-    "numerics.random.keys": "PRNGKey clone fold_in key key_data key_dtype key_impl split wrap_key_data",
+    "numerics.random.keys": "Key PRNGKey clone fold_in key key_data key_dtype key_impl split wrap_key_data",
     "numerics.random.multivariate": "multivariate_normal",
     "numerics.random.poisson": "poisson",
     "numerics.random.samplers": """bernoulli bits cauchy exponential geometric gumbel laplace logistic lognormal maxwell normal

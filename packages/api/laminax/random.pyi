@@ -6,10 +6,11 @@ from laminax._array import Array
 from laminax._src.numerics.random.keys import PRNGSpec
 from laminax.typing import ArrayLike, DTypeLike
 from laminax_ir.types.dtypes import KeyDType
-from typing import Any
+from typing import Any, NewType
 
 __all__: list[str]
 
+Key: NewType
 def PRNGKey(seed: Any, *, impl: Any = None) -> Array:
     """Makes a raw random key from an integer: the words of `key(seed)`, uint32 of shape (2,), or (4,) for 'rbg'."""
 def ball(

@@ -99,3 +99,82 @@ def test_one_process_has_no_connections_to_secure(name, monkeypatch):
     with pytest.raises(NotImplementedError, match=f"{name} must be None"):
         laminax.distributed.initialize(num_processes=1, **{name: "here"})
     assert not laminax.distributed.is_initialized()
+
+
+def test_which_tangents_may_be_nonzero():
+    def f(x, y):
+        return {"product": x * y, "double": y["y"] * 2.0 if isinstance(y, dict) else y * 2.0}
+
+    out, pull = laminax.vjp(f, 2.0, 3.0, in_nzs=(True, False))
+    cotangents = {"product": jnp.float32(1), "double": jnp.float32(1)}
+    assert [float(ct) for ct in pull(cotangents)] == [3, 0] and pull.out_nzs == {"product": True, "double": False}
+    assert [float(ct) for ct in laminax.vjp(f, 2.0, 3.0, in_nzs=False)[1](cotangents)] == [0, 0]
+    _, push = laminax.linearize(f, 2.0, 3.0, in_nzs=(False, True))
+    assert push.out_nzs == {"product": True, "double": True}
+    tangents = push(5.0, 1.0)
+    assert float(tangents["product"]) == 2 and float(tangents["double"]) == 2
+    _, push = laminax.linearize(lambda x: x["a"] * x["b"], {"a": 2.0, "b": 3.0}, in_nzs=((True, False),))
+    assert float(push({"a": 1.0, "b": 1.0})) == 3
+    for bad, message in (((True,), "in_nzs has 1 children while the values have 2"), (3, "must be a tree of bools.*in_nzs is 3"),
+                         (((True, True), True), r"in_nzs\[0\] has 2 children while the values have a leaf")):
+        with pytest.raises(ValueError, match=message):
+            laminax.vjp(f, 2.0, 3.0, in_nzs=bad)
+    with pytest.raises(NotImplementedError, match="saveable_args=False is not supported"):
+        laminax.vjp(f, 2.0, 3.0, saveable_args=False)
+
+
+def test_results_summed_over_the_mapped_axis():
+    total, kept, same = laminax.vmap(lambda x: (2.0 * x, x, 3.0), out_axes=(None, 0, None), sum_match=True)(jnp.arange(3.0))
+    assert total == 6 and kept.tolist() == [0, 1, 2] and same == 3
+    with pytest.raises(ValueError, match="out_axes is None"):
+        laminax.vmap(lambda x: x, out_axes=None)(jnp.arange(3.0))
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: laminax.custom_gradient(with_logs=True), "with_logs=True is not supported"),
+    (lambda: laminax.custom_gradient(lambda x: x, remat=True), "remat=True is not supported"),
+    (lambda: laminax.custom_vjp(lambda x: x).defvjp(None, None, generic_batching=True), "generic_batching=True"),
+    (lambda: laminax.custom_vjp(lambda x: x).defvjp_with_logs(None, None), "defvjp_with_logs is not supported"),
+    (lambda: laminax.custom_vjp(lambda x: x).defvjp_with_accums(None, None), "defvjp_with_accums is not supported"),
+    (lambda: laminax.custom_vjp(lambda x: x).defremat(None, None, None), "defremat is not supported"),
+    (lambda: laminax.custom_vjp(lambda x: x).defremat_with_logs(None, None, None), "defremat_with_logs is not supported"),
+    (lambda: lax.erfc(1.0, accuracy=lax.AccuracyMode.HIGHEST), "accuracy=.*HIGHEST.* is not supported"),
+])
+def test_what_says_that_it_is_not_supported(call, message):
+    with pytest.raises(NotImplementedError, match=message):
+        call()
+
+
+def test_custom_gradient_as_a_decorator_with_options():
+    @laminax.custom_gradient(with_logs=False)
+    def square(x):
+        return x * x, lambda ct: (ct * 7,)
+
+    assert laminax.grad(square)(3.0) == 7
+
+
+def test_meshes_tell_their_kind():
+    mesh = laminax.make_mesh(axis_sizes=(1,), axis_names=("x",))
+    assert mesh.are_all_axes_explicit_or_manual and not mesh.is_scalar and mesh.local_mesh is mesh
+    assert laminax.make_mesh(axis_shapes=(1,), axis_names=("x",)) == mesh
+    with pytest.raises(TypeError, match="give axis_sizes"):
+        laminax.make_mesh()
+    device = laminax.sharding.AbstractDevice("H100", None, "gpu")
+    abstract = laminax.sharding.AbstractMesh((2,), ("x",), abstract_device=device)
+    assert abstract.abstract_device is device and "H100" in repr(abstract) and abstract != laminax.sharding.AbstractMesh((2,), ("x",))
+    assert abstract.update(axis_names=("y",)).abstract_device is device and abstract.update(abstract_device=None).abstract_device is None
+    assert not hasattr(abstract, "devices")
+    with pytest.raises(ValueError, match="AbstractMesh does not implement local_mesh"):
+        abstract.local_mesh
+
+
+def test_keys_have_a_name_for_annotations():
+    key = laminax.random.key(0)
+    assert laminax.random.Key(key) is key and laminax.random.Key.__name__ == "Key"
+
+
+def test_counts_of_histograms_are_split_as_asked():
+    mesh = laminax.make_mesh((1,), ("x",))
+    with laminax.set_mesh(mesh):
+        counts, _ = jnp.histogram(np.arange(10.0), bins=2, out_sharding=P("x"))
+        assert laminax.typeof(counts).sharding.spec == P("x") and counts.tolist() == [5, 5]

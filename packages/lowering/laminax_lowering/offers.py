@@ -9,7 +9,7 @@ from __future__ import annotations
 OFFERS: dict[str, str] = {
     "regions": "WholeProgram plan_regions",
     "rules.callbacks": "emit_callback",
-    "rules.ffi": "ffi_lowering",
+    "rules.ffi": "build_ffi_lowering_function ffi_lowering",
     "writing.context": "FunctionWriter",
     "writing.registry": "lowering_rule lowering_rules platform_rules",
 }

@@ -34,5 +34,6 @@ OFFERS: dict[str, str] = {
     "programs.passes": "fwd_and_bwd",
     "rematerializing.checkpoint": "Recompute Saveable",
     "rematerializing.rematerialization": "Offloadable",
+    "taylor.series": "constant full_terms taylor_rules",
     "taylor.taylor": "jet",
 }

@@ -354,7 +354,7 @@ def erf(x: ArrayLike) -> Array:
     """Elementwise error function, :math:`\\frac{2}{\\sqrt\\pi} \\int_0^x e^{-t^2} dt`."""
 def erf_inv(x: ArrayLike) -> Array:
     """Elementwise inverse of `erf`: infinite at -1 and 1, NaN outside them."""
-def erfc(x: ArrayLike) -> Array:
+def erfc(x: ArrayLike, *, accuracy: Any = None) -> Array:
     """Elementwise complementary error function, 1 - erf(x), accurate where that is small."""
 def exp(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise exponential (floating or complex)."""

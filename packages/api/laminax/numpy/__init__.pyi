@@ -597,6 +597,7 @@ def histogram(
     range: Sequence[Any] | None = None,
     weights: ArrayLike | None = None,
     density: _bool | None = None,
+    out_sharding: Any = None,
 ) -> tuple[Array, Array]:
     """How many elements fall into each bin; the last bin includes its right edge."""
 def histogram2d(

@@ -74,11 +74,12 @@ def erf(x: ArrayLike) -> Array:
     return state.trace.process(erf_p, (x,), {})
 
 
-def erfc(x: ArrayLike) -> Array:
+def erfc(x: ArrayLike, *, accuracy: Any = None) -> Array:
     """Elementwise complementary error function, 1 - erf(x), accurate where that is small.
 
     Args:
       x: floating, of any shape.
+      accuracy: only None: the compiler has one implementation.
 
     Returns:
       An array of x's shape and dtype.
@@ -86,6 +87,8 @@ def erfc(x: ArrayLike) -> Array:
     Raises:
       TypeError: if x is not floating.
     """
+    if accuracy is not None:
+        raise NotImplementedError(f"erfc: accuracy={accuracy!r} is not supported: the compiler has one implementation. Leave it out.")
     return state.trace.process(erfc_p, (x,), {})
 
 

@@ -83,6 +83,15 @@ class NamedGrid:
     def are_all_axes_manual(self) -> bool:
         return all(kind is AxisType.Manual for kind in self.axis_types)
 
+    @property
+    def are_all_axes_explicit_or_manual(self) -> bool:
+        return AxisType.Auto not in self.axis_types
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is one device, and has no axes."""
+        return self.size == 1 and not self.axis_names
+
     def _describe(self) -> str:
         axes = ", ".join(f"{name!r}: {size}" for name, size in self.shape_tuple)
         return f"{axes}, axis_types={self.axis_types}" if axes else ""
@@ -95,6 +104,7 @@ class AbstractMesh(NamedGrid):
       axis_sizes: the size of each axis.
       axis_names: a hashable name per axis; a string for a mesh of one axis.
       axis_types: one type for all axes, one per axis, or None: all `AxisType.Auto`.
+      abstract_device: the kind of device that the mesh is of, a `sharding.AbstractDevice`, or None where that does not matter.
 
     Raises:
       ValueError: if their numbers differ or a name comes twice.
@@ -105,7 +115,8 @@ class AbstractMesh(NamedGrid):
     """
 
     def __init__(self, axis_sizes: Sequence[int], axis_names: str | Sequence[Hashable],
-                 axis_types: AxisType | Sequence[AxisType] | None = None) -> None:
+                 axis_types: AxisType | Sequence[AxisType] | None = None, *, abstract_device: Any = None) -> None:
+        self.abstract_device = abstract_device
         self.axis_sizes: tuple[int, ...] = tuple(axis_sizes)
         self.axis_names: tuple[Hashable, ...] = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
         self.axis_types: tuple[AxisType, ...] = normal_axis_types("AbstractMesh", axis_types, len(self.axis_names))
@@ -115,7 +126,7 @@ class AbstractMesh(NamedGrid):
         check_hashable("AbstractMesh", "an axis name", *self.axis_names)
         if len(set(self.axis_names)) != len(self.axis_names):
             raise ValueError(f"AbstractMesh: the axis names {self.axis_names} are not distinct")
-        self._key = (self.axis_sizes, self.axis_names, self.axis_types)
+        self._key = (self.axis_sizes, self.axis_names, self.axis_types, abstract_device)
         self._hash = hash(self._key)
 
     @property
@@ -125,11 +136,17 @@ class AbstractMesh(NamedGrid):
     _internal_device_list = None  # an attribute that jaxlib's NamedSharding reads
 
     def update(self, axis_sizes: Sequence[int] | None = None, axis_names: Sequence[Hashable] | None = None,
-               axis_types: Sequence[AxisType] | None = None) -> AbstractMesh:
-        """The mesh that differs in what is given."""
+               axis_types: Sequence[AxisType] | None = None, **device: Any) -> AbstractMesh:
+        """The mesh that differs in what is given; `abstract_device` may be given too, also None."""
         return AbstractMesh(self.axis_sizes if axis_sizes is None else axis_sizes,
                             self.axis_names if axis_names is None else axis_names,
-                            self.axis_types if axis_types is None else axis_types)
+                            self.axis_types if axis_types is None else axis_types, **{"abstract_device": self.abstract_device, **device})
+
+    devices: property = property(lambda self: _refuse_devices("devices"), doc="Refused: there are none.")
+    device_ids: property = property(lambda self: _refuse_devices("device_ids"), doc="Refused: there are no devices.")
+    local_devices: property = property(lambda self: _refuse_devices("local_devices"), doc="Refused: there are no devices.")
+    local_mesh: property = property(lambda self: _refuse_devices("local_mesh"), doc="Refused: there are no devices.")
+    is_multi_process: property = property(lambda self: _refuse_devices("is_multi_process"), doc="Refused: there are no devices.")
 
     def update_axis_types(self, name_to_type: Mapping[Hashable, AxisType]) -> AbstractMesh:
         """The mesh whose axes of the given names have other types."""
@@ -142,10 +159,23 @@ class AbstractMesh(NamedGrid):
         return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return AbstractMesh, self._key
+        return _mesh_of_parts, self._key
 
     def __repr__(self) -> str:
-        return f"AbstractMesh({self._describe() or '()'})"
+        device = "" if self.abstract_device is None else f", {self.abstract_device!r}"
+        return f"AbstractMesh({self._describe() or '()'}{device})"
+
+
+class NoDevicesError(ValueError, AttributeError):
+    """A mesh without devices was asked for them; `hasattr` answers no."""
+
+
+def _refuse_devices(name: str) -> Any:
+    raise NoDevicesError(f"AbstractMesh does not implement {name}: it has no devices. Make a Mesh of devices with these axes.")
+
+
+def _mesh_of_parts(sizes: tuple, names: tuple, types: tuple, abstract_device: Any) -> AbstractMesh:
+    return AbstractMesh(sizes, names, types, abstract_device=abstract_device)
 
 
 def normal_axis_types(what: str, axis_types: Any, count: int) -> tuple[AxisType, ...]:

@@ -5,7 +5,7 @@ Source: the StableHLO specification, `custom_call`, and XLA's documentation "XLA
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
@@ -69,9 +69,50 @@ def _attribute_text(kind: str, value: Any) -> str:
             return attributes_text(value)
 
 
+class FfiCall(NamedTuple):
+    """A call that was written."""
+    results: list[Value]
+
+
+def build_ffi_lowering_function(call_target_name: str, *, operand_layouts: Sequence[Sequence[int]] | None = None,
+                                result_layouts: Sequence[Sequence[int]] | None = None,
+                                backend_config: Mapping[str, Any] | str | None = None, skip_ffi_layout_processing: bool = False,
+                                has_side_effect: bool = False, operand_output_aliases: Mapping[int, int] | None = None,
+                                api_version: int = TYPED_API) -> Callable[..., FfiCall]:
+    """A function for lowering rules that writes a call of a native function.
+
+    Args:
+      call_target_name, ..., api_version: as for `ffi_lowering`.
+      skip_ffi_layout_processing: must be False: layouts are always written.
+
+    Returns:
+      `call(ctx, *operands, **attributes)`, whose answer has the attribute `results`.
+
+    Raises:
+      NotImplementedError: for skip_ffi_layout_processing.
+    """
+    if skip_ffi_layout_processing:
+        raise NotImplementedError("ffi_lowering: skip_ffi_layout_processing=True is not supported: layouts are always written. Leave it "
+                                  "out; by default the last axis is the fastest.")
+
+    def call(ctx: FunctionWriter, *operands: Value, **params: Any) -> FfiCall:
+        results = ctx.avals_out
+        if isinstance(backend_config, str):
+            config = string_text(backend_config)
+        else:
+            given = {**(backend_config or {}), **params}
+            config = attributes_text([(name, hashable_attribute(name, value)) for name, value in sorted(given.items())])
+        return FfiCall(emit_call(
+            ctx, call_target_name, operands, results, config, _slowest_first(operand_layouts, [x.aval for x in operands]),
+            _slowest_first(result_layouts, results), operand_output_aliases or {}, has_side_effect, api_version))
+
+    return call
+
+
 def ffi_lowering(call_target_name: str, *, operand_layouts: Sequence[Sequence[int]] | None = None,
                  result_layouts: Sequence[Sequence[int]] | None = None, backend_config: Mapping[str, Any] | str | None = None,
-                 has_side_effect: bool = False, operand_output_aliases: Mapping[int, int] | None = None,
+                 skip_ffi_layout_processing: bool = False, has_side_effect: bool = False,
+                 operand_output_aliases: Mapping[int, int] | None = None,
                  api_version: int = TYPED_API) -> Callable:
     """A lowering rule for a user's operation that is a native function.
 
@@ -80,6 +121,7 @@ def ffi_lowering(call_target_name: str, *, operand_layouts: Sequence[Sequence[in
       operand_layouts, result_layouts: for each array the order of its axes in memory, the fastest first, as XLA has it; by
         default the last axis is the fastest.
       backend_config: attributes by name, beside the operation's parameters; for an older convention, a text.
+      skip_ffi_layout_processing: must be False.
       has_side_effect: whether it must be called also where nobody reads its results.
       operand_output_aliases: which operand (key) shares its memory with which result (value).
       api_version: 4 for XLA's typed interface; 1, 2 and 3 are older conventions, which get no parameters.
@@ -90,16 +132,14 @@ def ffi_lowering(call_target_name: str, *, operand_layouts: Sequence[Sequence[in
     Example:
       >>> lowering_rule(rms_norm_p, platforms=("cpu",))(ffi_lowering("rms_norm"))
     """
+    call = build_ffi_lowering_function(
+        call_target_name, operand_layouts=operand_layouts, result_layouts=result_layouts, backend_config=backend_config,
+        skip_ffi_layout_processing=skip_ffi_layout_processing, has_side_effect=has_side_effect,
+        operand_output_aliases=operand_output_aliases, api_version=api_version)
+
     def rule(ctx: FunctionWriter, *operands: Value, **params: Any) -> Any:
-        results = ctx.avals_out
-        if isinstance(backend_config, str):
-            config = string_text(backend_config)
-        else:
-            given = {**(backend_config or {}), **params}
-            config = attributes_text([(name, hashable_attribute(name, value)) for name, value in sorted(given.items())])
-        out = emit_call(ctx, call_target_name, operands, results, config, _slowest_first(operand_layouts, [x.aval for x in operands]),
-                        _slowest_first(result_layouts, results), operand_output_aliases or {}, has_side_effect, api_version)
-        return out if ctx.eqn.primitive.multiple_results else out[0]
+        results = call(ctx, *operands, **params).results
+        return results if ctx.eqn.primitive.multiple_results else results[0]
 
     return rule
 

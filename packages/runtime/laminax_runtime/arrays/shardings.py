@@ -60,6 +60,10 @@ class _SharedMethods(_SharedBase):
         """The kind of memory on the devices, or None for their default."""
         return self._memory_kind
 
+    def with_memory_kind(self, kind: str) -> Any:
+        """The same sharding in another kind of memory; each kind of sharding has it."""
+        raise NotImplementedError(f"{type(self).__name__} has no with_memory_kind; a subclass of Sharding must define it.")
+
     @property
     def is_fully_addressable(self) -> bool:
         """Whether all devices belong to this process."""

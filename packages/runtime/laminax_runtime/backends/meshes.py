@@ -129,6 +129,11 @@ class Mesh(Restoring, NamedGrid):
         """The devices' ids, in the mesh's shape."""
         return np.array([device.id for device in self.devices.flat], dtype=int).reshape(self.devices.shape)
 
+    @property
+    def local_mesh(self) -> Mesh:
+        """The mesh of the devices of this process: this one, as programs have one process."""
+        return self
+
     @functools.cached_property
     def local_devices(self) -> list[Any]:
         """The devices of this process."""

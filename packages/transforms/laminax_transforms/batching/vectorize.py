@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Hashable, NamedTuple
 
 import numpy as np
 
+from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.pytrees.pytree import (
     broadcast_over,
     broadcast_prefix,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable = None,
-         axis_size: int | None = None, spmd_axis_name: Hashable = None) -> Callable:
+         axis_size: int | None = None, spmd_axis_name: Hashable = None, sum_match: bool = False) -> Callable:
     """Makes a function over batches from a function of one example.
 
     Args:
@@ -50,6 +51,7 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
       axis_name: a name for the mapped axis, for collectives such as `lax.psum`.
       axis_size: its size; needed only when no argument is mapped.
       spmd_axis_name: mesh axis (or a tuple of them) over which the mapped axis is sharded.
+      sum_match: whether a result that depends on the mapped axis and has out_axes None is summed over it, and not refused.
 
     Returns:
       A function of the same arguments with the extra axes.
@@ -78,7 +80,7 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
         axis = Axis(call.size, axis_name, spmd_axis_name, mesh_axes)
         results, result_axes = batch_flat(call.example_fun, axis, call.flat, call.flat_axes, name=name)
         out_tree = call.flat_fun.out_tree
-        return tree_unflatten(out_tree, _place_results(fun, axis, results, result_axes, out_tree, out_axes))
+        return tree_unflatten(out_tree, _place_results(fun, axis, results, result_axes, out_tree, out_axes, sum_match))
 
     vmap_fun.__doc__ = _documentation(fun)
     return vmap_fun
@@ -259,7 +261,7 @@ def _argument_paths(fun: Callable, args: tuple[Any, ...], kwargs: dict[Any, Any]
 
 
 def _place_results(fun: Callable, axis: Axis, results: Sequence[ArrayLike], result_axes: Sequence[int | None], out_tree: Any,
-                   out_axes: int) -> list[Any]:
+                   out_axes: int, sum_match: bool) -> list[Any]:
     """Moves each result's mapped axis to where out_axes wants it."""
     try:
         wanted = broadcast_over(out_axes, out_tree, lambda x: x is None)
@@ -275,7 +277,9 @@ def _place_results(fun: Callable, axis: Axis, results: Sequence[ArrayLike], resu
         want = _plain_axis(fun, "out_axes", want)
         ndim = get_aval(x).ndim + (b is None)
         if want is None:
-            if b is not None:
+            if b is not None and sum_match:
+                x, b = reduce_sum(x, (b,)), None
+            elif b is not None:
                 named = "" if axis.name is None else f" (axis_name={axis.name})"
                 path = keystr(leaf_paths(out_tree)[index])
                 raise ValueError(f"vmap has mapped output{named} but out_axes is None: a result of {function_name(fun)}, "

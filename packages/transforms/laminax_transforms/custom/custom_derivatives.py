@@ -202,7 +202,8 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         self.symbolic_zeros = False
         self.optimize_remat = False
 
-    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False, optimize_remat: bool = False,
+               generic_batching: bool = False) -> None:
         """Defines the rules.
 
         Args:
@@ -212,11 +213,53 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
           symbolic_zeros: whether fwd gets `CustomVJPPrimal` leaves, and bwd `SymbolicZero` cotangents.
           optimize_remat: whether the forward pass of a checkpointed call that saves nothing runs the function instead of fwd; fwd
             then runs in the backward pass. In that case the result has no derivative in forward mode.
+          generic_batching: only False: a result that a batch shares has one cotangent, which `bwd` gets once.
+
+        Raises:
+          NotImplementedError: for generic_batching.
         """
+        if generic_batching:
+            raise NotImplementedError("custom_vjp: defvjp(generic_batching=True) is not supported. Leave it out, and make the result "
+                                      "depend on the mapped argument.")
         self.fwd = fwd
         self.bwd = bwd
         self.symbolic_zeros = symbolic_zeros
         self.optimize_remat = optimize_remat
+
+    def defvjp_with_logs(self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False, optimize_remat: bool = False,
+                         generic_batching: bool = False) -> None:
+        """Not supported: a backward rule that returns logs too.
+
+        Raises:
+          NotImplementedError: always.
+        """
+        raise _unsupported("defvjp_with_logs", "Report what you want to know of the backward pass with debug.callback")
+
+    def defvjp_with_accums(self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False,
+                           optimize_remat: bool = False, generic_batching: bool = False) -> None:
+        """Not supported: a backward rule that takes accumulators.
+
+        Raises:
+          NotImplementedError: always.
+        """
+        raise _unsupported("defvjp_with_accums", "Return the cotangents, and add them to references with vjp(...)[1].with_refs")
+
+    def defremat(self, fwd: Callable[..., Any], rem: Callable[..., Any], bwd: Callable[..., Any], generic_batching: bool = False) -> None:
+        """Not supported, as in JAX without its options `jax_custom_vjp3` and `jax_remat3`: rules for rematerialization.
+
+        Raises:
+          NotImplementedError: always.
+        """
+        raise _unsupported("defremat", "Wrap what is to be recomputed in checkpoint, or use defvjp(optimize_remat=True)")
+
+    def defremat_with_logs(self, fwd: Callable[..., Any], rem: Callable[..., Any], bwd: Callable[..., Any],
+                           generic_batching: bool = False) -> None:
+        """Not supported, as `defremat`.
+
+        Raises:
+          NotImplementedError: always.
+        """
+        raise _unsupported("defremat_with_logs", "Wrap what is to be recomputed in checkpoint, or use defvjp(optimize_remat=True)")
 
     @api_boundary
     def __call__(self, *args: ArrayLike, **kwargs: Any) -> Array:
@@ -358,3 +401,7 @@ def _checked_cotangent(ct: Any, expected: ShapedArray) -> Any:
         if dtypes.issubdtype(aval.dtype, np.complexfloating if expected.dtype.kind == "c" else dtypes.floating):
             return convert_element_type(ct, expected.dtype)
     raise _OfAnotherType(_long(aval))
+
+
+def _unsupported(method: str, instead: str) -> NotImplementedError:
+    return NotImplementedError(f"custom_vjp: {method} is not supported. {instead}.")

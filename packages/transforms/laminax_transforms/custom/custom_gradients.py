@@ -17,22 +17,36 @@ from laminax_ir.types.avals import get_aval
 from laminax_transforms.custom.custom_derivatives import custom_vjp
 
 
-def custom_gradient(fun: Callable) -> Callable:
+def custom_gradient(fun: Callable | None = None, *, with_logs: bool = False, remat: bool = False, with_accums: Any = None) -> Callable:
     """Decorator: the function returns its result and its own pullback.
 
     Args:
       fun: `fun(*args) -> (result, vjp_fun)`, where `vjp_fun(cotangent)` returns the arguments' cotangents: one, or a
-        tuple of as many as there are arguments.
+        tuple of as many as there are arguments. May be left out, to give options in a decorator.
+      with_logs, remat, with_accums: not supported: pullbacks that return logs, recompute, or take accumulators.
 
     Returns:
       A function that returns only the result, with that derivative.
+
+    Raises:
+      NotImplementedError: for with_logs, remat or with_accums.
     """
+    for name, given, instead in (("with_logs", with_logs, "Return what you want to know of the backward pass with debug.callback"),
+                                 ("remat", remat, "Wrap what is to be recomputed in checkpoint"),
+                                 ("with_accums", with_accums, "Add gradients to references with vjp(...)[1].with_refs")):
+        if given:
+            raise NotImplementedError(f"custom_gradient: {name}={given!r} is not supported. {instead}.")
+    if fun is None:
+        return custom_gradient
+
+    paired: Callable = fun
+
     @custom_vjp
     def wrapped(*args: Any) -> Any:
-        return fun(*args)[0]
+        return paired(*args)[0]
 
     def fwd(*args: Any) -> tuple[Any, Any]:
-        result, rule = fun(*args)
+        result, rule = paired(*args)
         leaves, out_tree = tree_flatten(result)
         trees: list[Any] = []
 

@@ -29,6 +29,11 @@ class SymbolicZero:
     def __init__(self, aval: ShapedArray) -> None:
         self.aval: ShapedArray = aval
 
+    @staticmethod
+    def from_primal_value(val: Any) -> SymbolicZero:
+        """The zero tangent of a value."""
+        return SymbolicZero(get_aval(val).to_tangent_aval())
+
     shape: property = property(lambda self: self.aval.shape)
     dtype: property = property(lambda self: self.aval.dtype)
     ndim: property = property(lambda self: self.aval.ndim)

@@ -30,6 +30,7 @@ from laminax_transforms.differentiation.gradient_refs import (
 )
 from laminax_transforms.differentiation.linear import LinearProgram
 from laminax_transforms.differentiation.linear_functions import LinearFunction, register_linear_function
+from laminax_transforms.differentiation.nonzero_flags import flags_of, mirrored
 
 if TYPE_CHECKING:
     from laminax_ir.pytrees.pytree import PyTreeDef
@@ -146,13 +147,16 @@ def _describe(x: ArrayLike) -> str:
 
 
 @api_boundary
-def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+def linearize(fun: Callable, *primals: Any, has_aux: bool = False, in_nzs: Any = None) -> tuple:
     """Linearizes a function at a point.
 
     Args:
       fun: function of arrays and pytrees of them.
       *primals: the point.
       has_aux: whether `fun` returns a pair (result, auxiliary data).
+      in_nzs: which primals have tangents that may be nonzero: a bool, or a tree of bools that is a prefix of `primals`, where tuples may
+        stand for other containers. The tangents of the others count as zero. Which results then have nonzero tangents is in
+        `f_jvp.out_nzs`.
 
     Returns:
       `(result, f_jvp)`, where `f_jvp(*tangents)` is the derivative at the point, without evaluating `fun` again;
@@ -165,6 +169,8 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     check_array_leaves("linearize: primals", primals)
     flat_fun = FlatFunction(fun, in_tree, has_aux)
     mask = [dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact) and not isinstance(x, Ref) for x in flat]
+    if in_nzs is not None:
+        mask = [has and nz for has, nz in zip(mask, flags_of(in_nzs, in_tree, "in_nzs", "the in_nzs argument to linearize"))]
     results, program = linearize_flat(flat_fun, [shaped(x) for x in flat], mask, f"linearize({function_name(fun)})", _paths(primals))
     in_avals = [get_aval(x) for x in flat]
     result_avals = [get_aval(r) for r in results]
@@ -189,6 +195,11 @@ class _LinearizedFunction(LinearFunction):
         self.in_avals = in_avals
         self.out_avals = out_avals
 
+    @property
+    def out_nzs(self) -> Any:
+        """Which results have tangents that may be nonzero: a tree of bools like the result."""
+        return mirrored(self.out_tree, [index is not None for index in self.program.results])
+
     def __call__(self, *tangents: Any) -> Array:
         if tree_structure(tangents) != self.in_tree:
             raise TypeError("linearized function: the tangents must have the structure of the primals; " +
@@ -212,7 +223,8 @@ register_value_type(_AvalOnly, lambda x: x.aval)
 
 
 @api_boundary
-def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequence = ()) -> tuple:
+def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequence = (), saveable_args: Any = True,
+        in_nzs: Any = None) -> tuple:
     """Evaluates a function and returns its vector-Jacobian product at that point (reverse mode).
 
     Args:
@@ -221,6 +233,9 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
       has_aux: whether `fun` returns a pair (result, auxiliary data).
       reduce_axes: names of mapped axes; the cotangent of a primal that is shared along one is summed over it, and the
         others stay per example.
+      saveable_args: only True: residuals that are arguments cannot be left out of the pullback.
+      in_nzs: which primals have tangents that may be nonzero, as for `linearize`; the cotangents of the others are zeros. Which results'
+        cotangents count is in `vjp_fun.out_nzs`.
 
     Returns:
       `(result, vjp_fun)`, where `vjp_fun(cotangent)` takes a pytree like the result and returns a tuple with
@@ -235,6 +250,11 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
     flat_fun = FlatFunction(fun, in_tree, has_aux)
     in_avals = [get_aval(x) for x in flat]
     mask = tuple(dtypes.issubdtype(aval.dtype, dtypes.inexact) for aval in in_avals)
+    if saveable_args is not True:
+        raise NotImplementedError(f"vjp: saveable_args={saveable_args!r} is not supported: the pullback holds its residuals. Leave it out, "
+                                  "or recompute with checkpoint.")
+    if in_nzs is not None:
+        mask = tuple(has and nz for has, nz in zip(mask, flags_of(in_nzs, in_tree, "in_nzs", "the in_nzs argument to vjp")))
     refs = [(i, x) for i, x in enumerate(flat) if isinstance(x, Ref)]
     run, write_back = with_arrays_for_refs(flat_fun, refs) if refs else (flat_fun, None)
     results, program = linearize_flat(run, [shaped(x) for x in (arrays_of(flat) if refs else flat)], mask, f"vjp({function_name(fun)})",
@@ -272,6 +292,11 @@ class VJPFunction(LinearFunction):
         self.in_avals = in_avals
         self.out_avals = out_avals
         self.reduce_axes = reduce_axes
+
+    @property
+    def out_nzs(self) -> Any:
+        """Which results have cotangents that count: a tree of bools like the result."""
+        return mirrored(self.out_tree, [index is not None for index in self.program.results])
 
     def __call__(self, *cotangents: ArrayLike) -> tuple[Array, ...]:
         for aval in self.in_avals:

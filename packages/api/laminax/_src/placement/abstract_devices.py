@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class AbstractDevice:
-    """A device known by its kind alone. `AbstractMesh` has none: programs do not depend on the kind of device.
+    """A device known by its kind alone, which an `AbstractMesh` may be of. Programs do not depend on it.
 
     Args:
       device_kind: the platform's name for the kind of device, as `Device.device_kind`.

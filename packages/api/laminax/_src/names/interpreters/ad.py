@@ -50,6 +50,10 @@ class Zero(_StandIn):
         """The zero tangent of a value."""
         return Zero(get_aval(value).to_tangent_aval())
 
+    def instantiate(self) -> Any:
+        """An array of zeros."""
+        return zeros_of(self.aval)
+
 
 class UndefinedPrimal(_StandIn):
     """Stands for an operand with respect to which an operation is transposed.

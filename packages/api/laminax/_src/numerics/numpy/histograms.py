@@ -137,7 +137,7 @@ def _limits(range: Any) -> tuple[Any, Any]:
 
 
 def histogram(a: ArrayLike, bins: ArrayLike = 10, range: Sequence | None = None, weights: ArrayLike | None = None,
-              density: bool | None = None) -> tuple[Array, Array]:
+              density: bool | None = None, out_sharding: Any = None) -> tuple[Array, Array]:
     """How many elements fall into each bin; the last bin includes its right edge.
 
     Args:
@@ -145,6 +145,7 @@ def histogram(a: ArrayLike, bins: ArrayLike = 10, range: Sequence | None = None,
       bins, range: see `histogram_bin_edges`.
       weights: what each element counts, by default 1.
       density: whether to divide so that the integral over the bins is 1.
+      out_sharding: how the counts are split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       (counts, edges).
@@ -158,7 +159,8 @@ def histogram(a: ArrayLike, bins: ArrayLike = 10, range: Sequence | None = None,
         weights = ravel(ensure_array("histogram", weights))
         if weights.shape != flat.shape:
             raise ValueError(f"histogram: weights should have the same shape as a, got {weights.shape} and {flat.shape}")
-    counts = _histogram(flat, edges, weights)
+    counts = _histogram(flat, edges, weights) if out_sharding is None else \
+        split_result("histogram", out_sharding, lambda: _histogram(flat, edges, weights))
     if density:
         with config.numpy_dtype_promotion("standard"):  # the dtypes of counts and edges are ours to combine
             counts = operators.true_divide(counts, operators.multiply(diff(edges), reductions.sum(counts)))

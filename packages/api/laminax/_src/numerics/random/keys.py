@@ -6,7 +6,7 @@ return the kind they were given.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any, NewType, Sequence
 
 import numpy as np
 
@@ -48,6 +48,9 @@ class PRNGSpec:
 
     def __str__(self) -> str:
         return str(self._impl)
+
+
+Key = NewType("Key", PRNGKeyArray)  # for annotations: what functions of random numbers take
 
 
 def default_prng_impl() -> PRNGImpl:
