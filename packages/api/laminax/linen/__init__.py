@@ -42,4 +42,4 @@ __all__, __getattr__, __dir__ = contents(__name__, {
     "numerics.numpy.logarithmic_sums": "logsumexp",
     "numerics.nn.initializers": "ones zeros",
     "linen.layers.initializers": "ones_init zeros_init",
-}, submodules=["initializers", "serialization"])
+}, submodules=["errors", "initializers", "serialization"])

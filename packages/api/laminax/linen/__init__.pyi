@@ -54,6 +54,7 @@ from laminax._src.linen.metadata import AxisMetadata as AxisMetadata
 from laminax._src.linen.module import Module as Module
 from laminax._src.linen.partitioning import Partitioned as Partitioned
 from laminax._src.linen.scope import Variable as Variable
+from laminax.linen import errors as errors
 from laminax.linen import initializers as initializers
 from laminax.linen import serialization as serialization
 
