@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from laminax_ir.programs.dce import dce_closed_jaxpr
-from laminax_ir.pytrees.pytree import tree_leaves, tree_structure, tree_unflatten
-from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.pytrees.pytree import tree_structure, tree_unflatten
+from laminax_ir.recording.evaluation import jaxpr_as_fun
 
-from laminax._src.numerics.floor import make_jaxpr
+from laminax._src.numerics.floor import jit, make_jaxpr
 
 
 class Dependent(Exception):
@@ -34,5 +34,5 @@ def without_arguments(function: Callable[..., Any], *args: Any) -> Any:
     for var, is_used in zip(closed.jaxpr.invars, used):
         if is_used:
             raise Dependent(var.aval)
-    assert len(tree_leaves(shapes)) == len(wanted.jaxpr.outvars)
-    return tree_unflatten(tree_structure(shapes), eval_jaxpr(wanted.jaxpr, wanted.consts))
+    results = jit(jaxpr_as_fun(wanted))()  # as one program: random numbers have the bits that they have in a call of their own
+    return tree_unflatten(tree_structure(shapes), results)

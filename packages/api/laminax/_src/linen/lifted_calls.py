@@ -9,6 +9,7 @@ from typing import Any, Callable, Hashable, Iterable, Mapping
 import numpy as np
 
 from laminax_ir.pytrees.pytree import broadcast_prefix, register_static, tree_leaves
+from laminax_ir.tracing.trace import eval_trace, state
 from laminax_transforms import checkpoint as plain_checkpoint
 from laminax_transforms import vmap as plain_vmap
 
@@ -132,8 +133,10 @@ def remat(
             inner = border.open(groups, keys)
             return call(inner, *args, **kwargs), border.close(inner)
 
-        run = plain_checkpoint(pure, concrete=concrete, prevent_cse=prevent_cse, policy=policy,
-                               static_argnums=_shifted(_as_tuple(static_argnums), 1))
+        run = pure  # nothing is differentiated outside of traces: there operations run as they would without, with the same bits
+        if state.trace is not eval_trace:
+            run = plain_checkpoint(pure, concrete=concrete, prevent_cse=prevent_cse, policy=policy,
+                                   static_argnums=_shifted(_as_tuple(static_argnums), 1))
         result, written = run(*border.take(), *call.args, **call.kwargs)
         border.put(written)
         return result

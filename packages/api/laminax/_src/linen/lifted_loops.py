@@ -145,6 +145,10 @@ def _separate(axes: Any, trees: Any) -> tuple[list[Any], Callable[[Sequence[Any]
     """The leaves that are scanned, with their axes in front, and what puts a step's slices of them together with all others."""
     leaves, treedef = tree_flatten(trees)
     flat = _flat_axes(axes, trees)
+    for leaf, axis in zip(leaves, flat):
+        if axis is not broadcast and not -np.ndim(leaf) <= axis < np.ndim(leaf):
+            raise ValueError(f"scan: a value of shape {np.shape(leaf)} has no axis {axis} to scan over. It is an argument (in_axes), or a "
+                             "variable (variable_axes) that the module had before: scan a submodule, whose variables are all stacked.")
     moving = [jnp.moveaxis(leaf, axis, 0) for leaf, axis in zip(leaves, flat) if axis is not broadcast]
 
     def whole(slices: Sequence[Any]) -> Any:
