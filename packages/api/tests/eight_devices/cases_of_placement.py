@@ -356,3 +356,24 @@ def test_a_batch_is_not_split_over_one_device():
 def _refuses(match, call):
     with pytest.raises(ValueError, match=match):
         call()
+
+
+def test_structs_over_a_mesh_without_devices():
+    """They are lowered for the devices of the mesh that is set, or of other arguments; without either the error says so."""
+    abstract, other = MESH.abstract_mesh, laminax.sharding.Mesh(MESH.devices.reshape(-1), "z")
+    struct = laminax.ShapeDtypeStruct((8, 4), np.float32, sharding=NamedSharding(abstract, P("x")))
+    assert struct.sharding.is_equivalent_to(NamedSharding(abstract, P("x", None)), 2)
+    assert not struct.sharding.is_equivalent_to(NamedSharding(abstract, P("y")), 2)
+    assert not struct.sharding.is_equivalent_to(NamedSharding(MESH, P("x")), 2)
+    double = laminax.jit(lambda x: 2 * x)
+    with laminax.set_mesh(MESH):
+        lowered = double.lower(struct)
+    assert "num_partitions = 8" in lowered.as_text()
+    x = np.arange(32, dtype=np.float32).reshape(8, 4)
+    out = lowered.compile()(laminax.device_put(x, NamedSharding(MESH, P("x"))))
+    assert out.sharding.is_equivalent_to(NamedSharding(MESH, P("x")), 2)
+    np.testing.assert_array_equal(out, 2 * x)
+    beside = laminax.ShapeDtypeStruct((8,), np.float32, sharding=NamedSharding(other, P("z")))
+    assert "num_partitions = 8" in laminax.jit(lambda x, y: (x, y)).lower(struct, beside).as_text()
+    with pytest.raises(ValueError, match="is over a mesh without devices, and no mesh of 8 devices is known"):
+        double.lower(struct)

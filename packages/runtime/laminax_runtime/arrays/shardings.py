@@ -122,15 +122,19 @@ class _SharedMethods(_SharedBase):
         return {device: index for device, index in _indices_map(self, tuple(global_shape)).items() if device in local}
 
     def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
-        """Whether both place the same parts of an array of `ndim` axes on the same devices."""
+        """Whether both place the same parts of an array of `ndim` axes on the same devices; a mesh without devices is its own place."""
         return self is other or (
             self.memory_kind == other.memory_kind
-            and self._internal_device_list == other._internal_device_list
+            and _place(self) == _place(other)
             and are_equal_hlo_shardings(self._to_xla_hlo_sharding(ndim), other._to_xla_hlo_sharding(ndim))
         )
 
     def check_compatible_aval(self, aval_shape: Shape) -> None:
         """Raises ValueError if arrays of this shape cannot be laid out so."""
+
+
+def _place(sharding: Sharding) -> Any:
+    return sharding._internal_device_list if sharding._is_concrete else sharding.mesh
 
 
 def misfit(sharding: Sharding, shape: Shape, what: str = "arrays", *, may_be_padded: bool = False) -> str | None:

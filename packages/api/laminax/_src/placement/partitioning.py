@@ -80,6 +80,10 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
     out_given = tuple(out_given) if out_given else (None,) * len(closed.out_avals)
     name = namer or str
     committed = [committed_sharding(x) for x in leaves]
+    if any(s is not None and not s._is_concrete for s in (*committed, *in_given, *out_given)):
+        meshes = _meshes_with_devices((*committed, *in_given, *out_given), mesh)
+        committed, in_given = ([_with_devices(title, s, meshes) for s in some] for some in (committed, in_given))
+        out_given = tuple([_with_devices(title, s, meshes) for s in out_given])
     if is_explicit(closed):
         known = [*committed, *in_given, *out_given, *(s for s, _ in _shardings_inside(closed))]
         in_given = [given or found or wanted
@@ -137,10 +141,27 @@ def names_shardings(closed: ClosedJaxpr) -> bool:
     return is_explicit(closed) or bool(_shardings_inside(closed)) or constrains_layouts(closed)
 
 
+def _meshes_with_devices(known: Sequence[runtime.Sharding | None], mesh: runtime.Mesh | None) -> list[runtime.Mesh]:
+    return [*(s.mesh for s in known if isinstance(s, runtime.NamedSharding) and s._is_concrete), *([] if mesh is None else [mesh])]
+
+
+def _with_devices(title: str, sharding: Any, meshes: Sequence[runtime.Mesh]) -> Any:
+    """A sharding over a mesh without devices as one over the same axes of devices that are known; others as they are."""
+    if sharding is None or sharding._is_concrete:
+        return sharding
+    for mesh in meshes:
+        if mesh.size == sharding.mesh.size:
+            own = mesh if mesh.abstract_mesh == sharding.mesh else runtime.on_devices(sharding.mesh, mesh)
+            return runtime.NamedSharding(own, sharding.spec, memory_kind=sharding.memory_kind)
+    raise ValueError(f"{title}: {sharding} is over a mesh without devices, and no mesh of {sharding.mesh.size} devices is known. Set one "
+                     f"with "
+                     "set_mesh(mesh), or give a sharding over devices; lowering for devices that are not there is not supported.")
+
+
 def _typed_shardings(title: str, avals: Sequence[ShapedArray], known: Sequence[runtime.Sharding | None],
                      mesh: runtime.Mesh | None) -> list[runtime.NamedSharding | None]:
     """The shardings in the types (over explicit mesh axes), on the devices of the known shardings or of the mesh that is set."""
-    meshes = [*(s.mesh for s in known if isinstance(s, runtime.NamedSharding) and s._is_concrete), *([] if mesh is None else [mesh])]
+    meshes = _meshes_with_devices(known, mesh)
     found: list[runtime.NamedSharding | None] = []
     for aval in avals:
         split = aval._split
