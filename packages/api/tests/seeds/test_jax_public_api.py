@@ -1,4 +1,8 @@
-"""The examples of JAX's public api document, for tracing, differentiation and vectorization, and what it says around them."""
+"""The examples of JAX's public api document, and what it says around them.
+
+Those of `xla_computation` are in `test_xla_computation.py`, those of `pmap` in `eight_devices/cases_of_pmap.py`, and the sentences of `jit`
+in `test_jax_jit.py`.
+"""
 
 import functools
 import types
@@ -16,7 +20,90 @@ def close(actual, expected, rtol=1e-5):
     np.testing.assert_allclose(actual, expected, rtol=rtol, atol=1e-6)
 
 
+def test_all_that_the_document_lists_is_there():
+    names = """jit disable_jit xla_computation make_jaxpr eval_shape device_put device_put_replicated device_put_sharded device_get
+        default_backend named_call grad value_and_grad jacfwd jacrev hessian jvp linearize linear_transpose vjp custom_jvp custom_vjp
+        closure_convert checkpoint remat vmap pmap devices local_devices process_index device_count local_device_count process_count
+        numpy.vectorize""".split()
+    for name in names:
+        assert callable(functools.reduce(getattr, name.split("."), laminax)), name
+
+
 # --- programs and shapes ---
+
+
+def test_disable_jit(capsys):
+    """A function that prints shows a tracer once, and values while `jit` is disabled."""
+    @laminax.jit
+    def f(x):
+        y = x * 2
+        print("Value of y is", y)
+        return y + 3
+
+    assert f(jnp.array([1, 2, 3])).tolist() == [5, 7, 9]
+    assert "int32[3]" in (printed := capsys.readouterr().out) and "[2 4 6]" not in printed
+    with laminax.disable_jit():
+        assert f(jnp.array([1, 2, 3])).tolist() == [5, 7, 9]
+    assert capsys.readouterr().out == "Value of y is [2 4 6]\n"
+
+
+def test_named_call():
+    @functools.partial(laminax.named_call, name="layer")
+    def f(x):
+        return jnp.sin(x)
+
+    assert "layer" in laminax.jit(f).lower(1.0).as_text(debug_info=True)
+    close(f(1.0), np.sin(1.0))
+
+
+# --- values on devices ---
+
+
+def test_devices():
+    devices = laminax.devices()
+    assert len(devices) == laminax.device_count() == laminax.device_count("cpu") and laminax.devices("cpu") == devices
+    assert laminax.local_devices() == devices and laminax.local_device_count() == len(devices)
+    assert all(device.process_index == laminax.process_index() == 0 for device in devices)
+    assert laminax.process_count() == 1 and laminax.default_backend() == devices[0].platform == "cpu"
+
+
+def test_device_put():
+    device = laminax.devices()[0]
+    tree = laminax.device_put({"a": np.arange(3), "b": (1.5, True)}, device)
+    assert tree["a"].tolist() == [0, 1, 2] and tree["b"][0].devices() == {device} and tree["a"].committed
+    uncommitted = laminax.device_put(np.arange(3))
+    assert not uncommitted.committed
+    x = jnp.arange(3)
+    assert laminax.device_put(x) is x or laminax.device_put(x).unsafe_buffer_pointer() == x.unsafe_buffer_pointer()  # the identity
+
+
+def test_device_put_replicated():
+    devices = laminax.local_devices()
+    x = laminax.numpy.array([1.0, 2.0, 3.0])
+    y = laminax.device_put_replicated(x, devices)
+    assert np.allclose(y, laminax.numpy.stack([x for _ in devices]))
+    assert {shard.device for shard in y.addressable_shards} == set(devices)
+
+
+def test_device_put_sharded():
+    devices = laminax.local_devices()
+    x = [laminax.numpy.ones(5) for _ in devices]
+    assert np.allclose(laminax.device_put_sharded(x, devices), laminax.numpy.stack(x))
+    x = [(i, laminax.numpy.arange(i, i + 4)) for i in range(len(devices))]
+    y = laminax.device_put_sharded(x, devices)
+    assert type(y) is tuple
+    assert np.allclose(y[0], laminax.device_put_sharded([a for a, b in x], devices))
+    assert np.allclose(y[1], laminax.device_put_sharded([b for a, b in x], devices))
+    with pytest.raises(ValueError, match="len"):
+        laminax.device_put_sharded([*x, x[0]], devices)
+
+
+def test_device_get():
+    got = laminax.device_get(laminax.numpy.array([1.0, 2.0, 3.0]))
+    assert type(got) is np.ndarray and got.dtype == np.float32 and got.tolist() == [1, 2, 3]
+    assert laminax.device_get(1) == 1
+    tree = laminax.device_get({"a": (jnp.arange(2), 2.5)})
+    assert type(tree["a"][0]) is np.ndarray and tree["a"][1] == 2.5
 
 
 def test_make_jaxpr():
@@ -175,6 +262,119 @@ def test_vjp():
     primals, f_vjp = laminax.vjp(f, 0.5, 1.0)
     close(primals, (np.sin(0.5), np.cos(1)))
     close(f_vjp((-0.7, 0.3)), (-0.7 * np.cos(0.5), -0.3 * np.sin(1)))
+
+
+def sine_times(x, y):
+    return jnp.sin(x) * y
+
+
+def test_custom_jvp_defjvp():
+    rules = []
+    f = laminax.custom_jvp(sine_times)
+
+    @f.defjvp
+    def f_jvp(primals, tangents):
+        rules.append(1)
+        (x, y), (x_dot, y_dot) = primals, tangents
+        return f(x, y), jnp.cos(x) * x_dot * y + jnp.sin(x) * y_dot
+
+    assert f_jvp is not None and not rules
+    close(f(0.5, 2.0), 2 * np.sin(0.5))
+    assert not rules  # only differentiation calls the rule
+    close(laminax.jvp(f, (0.5, 2.0), (1.0, 3.0)), (2 * np.sin(0.5), 2 * np.cos(0.5) + 3 * np.sin(0.5)))
+    close(laminax.grad(f, (0, 1))(0.5, 2.0), (2 * np.cos(0.5), np.sin(0.5)))
+    assert len(rules) == 2
+
+
+def test_custom_jvp_defjvps():
+    f = laminax.custom_jvp(sine_times)
+    f.defjvps(lambda x_dot, primal_out, x, y: jnp.cos(x) * x_dot * y, lambda y_dot, primal_out, x, y: jnp.sin(x) * y_dot)
+    close(laminax.grad(f, (0, 1))(0.5, 2.0), (2 * np.cos(0.5), np.sin(0.5)))
+
+
+def test_custom_vjp_defvjp():
+    f = laminax.custom_vjp(sine_times)
+
+    def f_fwd(x, y):
+        return f(x, y), (jnp.cos(x), jnp.sin(x), y)
+
+    def f_bwd(res, g):
+        cos_x, sin_x, y = res
+        return (cos_x * g * y, sin_x * g)
+
+    f.defvjp(f_fwd, f_bwd)
+    close(f(0.5, 2.0), 2 * np.sin(0.5))
+    close(laminax.grad(f, (0, 1))(0.5, 2.0), (2 * np.cos(0.5), np.sin(0.5)))
+    with pytest.raises(TypeError, match="forward-mode"):
+        laminax.jvp(f, (0.5, 2.0), (1.0, 1.0))
+
+
+def test_closure_convert():
+    """The document's sketch, filled in: the minimum of a parabola, which depends on what its function closes over."""
+    def minimize(objective_fn, x0):
+        converted_fn, aux_args = laminax.closure_convert(objective_fn, x0)
+        return _minimize(converted_fn, x0, *aux_args)
+
+    @functools.partial(laminax.custom_vjp, nondiff_argnums=(0,))
+    def _minimize(objective_fn, x0, *args):
+        x = x0
+        for _ in range(2):  # Newton's method ends at once
+            slope = laminax.grad(objective_fn)
+            x = x - slope(x, *args) / laminax.grad(slope)(x, *args)
+        return x
+
+    def fwd(objective_fn, x0, *args):
+        y = _minimize(objective_fn, x0, *args)
+        return y, (y, args)
+
+    def rev(objective_fn, res, g):
+        """By the implicit function theorem: the slope stays 0."""
+        y, args = res
+        slope = laminax.grad(objective_fn)
+        adjoint = -g / laminax.grad(slope)(y, *args)
+        return (jnp.zeros_like(y), *laminax.vjp(lambda *args: slope(y, *args), *args)[1](adjoint))
+
+    _minimize.defvjp(fwd, rev)
+
+    def minimum(center):
+        return minimize(lambda x: 3 * (x - jnp.sin(center)) ** 2, 0.0)
+
+    close(minimum(0.7), np.sin(0.7))
+    close(laminax.grad(minimum)(0.7), np.cos(0.7))
+
+
+def test_checkpoint():
+    @laminax.checkpoint
+    def g(x):
+        y = jnp.sin(x)
+        z = jnp.sin(y)
+        return z
+
+    close(laminax.grad(g)(2.0), np.cos(np.sin(2)) * np.cos(2))
+
+    def computed(f):
+        program = laminax.make_jaxpr(laminax.grad(f))(2.0)
+        return str(program).count("= sin ")
+
+    assert computed(g) > computed(lambda x: jnp.sin(jnp.sin(x)))  # once more, on the backward pass
+
+
+def test_checkpoint_applied_recursively():
+    def recursive_checkpoint(funs):
+        if len(funs) == 1:
+            return funs[0]
+        if len(funs) == 2:
+            f1, f2 = funs
+            return lambda x: f1(f2(x))
+        f1 = recursive_checkpoint(funs[:len(funs) // 2])
+        f2 = recursive_checkpoint(funs[len(funs) // 2:])
+        return lambda x: f1(laminax.checkpoint(f2)(x))
+
+    f = recursive_checkpoint([jnp.sin] * 8)
+    expected, slope = 0.5, 1.0
+    for _ in range(8):
+        expected, slope = np.sin(expected), slope * np.cos(expected)
+    close(laminax.value_and_grad(f)(0.5), (expected, slope))
 
 
 # --- vmap ---
