@@ -330,6 +330,22 @@ def test_ensure_compile_time_eval():
     assert float(f(2.0)) == 12
 
 
+def test_functions_of_values_are_computed_whole_at_compile_time():
+    """One program, as outside of all traces: operation by operation other last bits come out, and it takes longer."""
+    key, seen = laminax.random.key(0), []
+
+    @laminax.jit
+    def f(x):
+        with laminax.ensure_compile_time_eval():
+            seen.append(laminax.random.truncated_normal(key, -2, 2, (24, 5)))
+            seen.append(jnp.mean(x))
+        return x
+
+    f(np.ones(3, np.float32))
+    np.testing.assert_array_equal(seen[0], laminax.random.truncated_normal(key, -2, 2, (24, 5)))
+    assert isinstance(seen[1], laminax.core.Tracer)
+
+
 def test_ensure_compile_time_eval_leaves_traced_values_traced():
     @laminax.jit
     def f(x):

@@ -22,7 +22,7 @@ from laminax_ir.recording.staging_trace import StagedTracer, StagingTrace, liter
 from laminax_ir.refs.refs import Ref
 from laminax_ir.tracing import source
 from laminax_ir.tracing.name_stacks import NameStack
-from laminax_ir.tracing.trace import Trace, Tracer, eval_trace, state
+from laminax_ir.tracing.trace import ConstantFoldingTrace, Trace, Tracer, current_trace, eval_trace, state
 from laminax_ir.types.warning_counts import given as warnings_given
 
 if TYPE_CHECKING:
@@ -71,10 +71,11 @@ class RecordedFunction:
       fun: a function that depends only on its arguments and the options that affect tracing.
     """
 
-    __slots__ = ("fun", "recordings", "__weakref__")
+    __slots__ = ("fun", "whole", "recordings", "__weakref__")
 
     def __init__(self, fun: Callable) -> None:
         self.fun = fun
+        self.whole = fun  # the function where it is called on values
         self.recordings: dict[tuple, Recording | None] = {}
         _functions.add(self)
 
@@ -87,6 +88,8 @@ class RecordedFunction:
         levels: Sequence[Mapping] = ()
         if type(trace) is StagingTrace:
             program = trace
+        elif type(trace) is ConstantFoldingTrace:
+            return self._folded(args, kwargs)
         elif (found := _find_program(trace)) is not None:
             program, levels = found
         else:
@@ -113,6 +116,13 @@ class RecordedFunction:
             self.recordings[key] = (None if warnings_given.count != warnings or program.is_explicit
                                     else _recording(program, levels, program.eqns[start:], operands, result))
         return result
+
+    def _folded(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Array:
+        """The function of values as outside of all traces, with the same last bits; where tracers take part, its operations."""
+        if any(isinstance(x, Tracer) for x in flatten((args, kwargs))[0]):
+            return self.fun(*args, **kwargs)
+        with current_trace(eval_trace):
+            return self.whole(*args, **kwargs)
 
 
 def recorded(fun: Callable) -> Callable:

@@ -56,4 +56,5 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
             shorten(error)
             raise
 
+    staged.whole = call
     return call
