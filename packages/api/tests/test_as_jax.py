@@ -52,6 +52,7 @@ def test_a_library_gets_laminax(run):
         import library, laminax, sys
         import numpy as np
         assert library.jnp is laminax.numpy and library.lax is laminax.lax and library.jax.jit is laminax.jit
+        assert laminax.numpy.__name__ == "JAX.numpy"  # array-api-compat knows it by that
         assert laminax.numpy.__spec__.name == "laminax.numpy" and laminax.__version__ != library.jax.__version__
         w, x = np.full((3, 2), 0.5, np.float32), np.ones((4, 3), np.float32)
         y = np.tanh(x @ w)

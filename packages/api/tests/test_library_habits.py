@@ -220,3 +220,31 @@ def test_the_upper_bound_of_uniform_may_have_axes_of_size_one_in_front():
                                   [[laminax.random.uniform(key, (), minval=3.0, maxval=4.0)]])
     with pytest.raises(ValueError, match="broadcast-compatible"):
         laminax.random.uniform(key, (2,), maxval=jnp.ones((2, 1)))
+
+
+def test_arrays_made_from_data_are_traced_where_a_program_is():
+    """Libraries find out so whether they are called inside of jit; outside, such an array has its number."""
+    def is_number(x):
+        try:
+            bool(jnp.asarray(False))
+        except laminax.errors.TracerBoolConversionError:
+            return 0 * x
+        return 0 * x + 1
+
+    x = jnp.ones(2)
+    assert [float(f(x)[0]) for f in (laminax.jit(is_number), laminax.jit(laminax.vmap(is_number)))] == [0, 0]
+    assert [float(f(x)[0]) for f in (is_number, laminax.vmap(is_number))] == [1, 1]
+    assert float(laminax.grad(lambda x: is_number(x) * x)(1.0)) == 1
+    with laminax.ensure_compile_time_eval():
+        assert not bool(jnp.asarray(False))
+    program = laminax.make_jaxpr(lambda x: x + jnp.asarray(2.0))(1.0)
+    assert str(program) == "{ lambda ; a:f32[]. let b:f32[] = add a 2.0:f32[] in (b,) }"
+
+
+def test_a_composite_function_copies_its_equations_for_each_constant():
+    """A constant among the operands is no part of what is copied."""
+    x = np.array([5, 6, 7])
+    found = laminax.jit(lambda x: [jnp.mod(x, jnp.asarray(k)) for k in (2, 3, 4)])(x)
+    np.testing.assert_array_equal(found, [x % 2, x % 3, x % 4])
+    found = laminax.jit(lambda x: [jnp.where(jnp.asarray(k), x, jnp.asarray(0)) for k in (True, False, True)])(x)
+    np.testing.assert_array_equal(found, [x, 0 * x, x])

@@ -45,12 +45,12 @@ class _StandIn(MetaPathFinder, Loader):
         return sys.modules[_own_name(spec.name)]
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._specs[module.__name__]  # importing it under another name has put another one there
+        module.__spec__ = self._specs[_own_name(module.__name__)]  # importing it under another name has put another one there
 
 
 def _own_name(name: str) -> str:
     """The module that stands for one of jax's: of the same path, but for jax's private modules."""
-    own = "laminax" + name.removeprefix("jax")
+    own = name if name.startswith("laminax") else "laminax" + name.removeprefix("jax")
     if not own.startswith("laminax._src."):
         return own
     private, dot, below = own.removeprefix("laminax._src.").partition(".")
@@ -71,3 +71,4 @@ def _top_level() -> ModuleType:
 if "jax" not in sys.modules:
     sys.modules["jax"] = _top_level()
     sys.meta_path.insert(0, _StandIn())
+    importlib.import_module("laminax.numpy").__name__ = "jax.numpy"  # by which libraries for several array types know it

@@ -145,6 +145,12 @@ def test_where_select_clip_and_nan_to_num():
         jnp.where(INTS > 0, 1)
 
 
+@pytest.mark.parametrize("tolerance", [{}, {"atol": 1}, {"rtol": 1}, {"atol": 0.5}])
+def test_isclose_of_booleans_compares_zeros_and_ones(tolerance):
+    a, b = np.array([False, True, False, True]), np.array([True, True, False, False])
+    np.testing.assert_array_equal(jnp.isclose(a, b, **tolerance), np.isclose(a, b, **tolerance))
+
+
 def test_isclose_family():
     a, b = np.array([1.0, np.nan, np.inf]), np.array([1.0 + 1e-7, np.nan, np.inf])
     np.testing.assert_array_equal(jnp.isclose(a, b), np.isclose(a, b))

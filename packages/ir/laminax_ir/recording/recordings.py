@@ -231,9 +231,11 @@ def _recording(program: StagingTrace, levels: Sequence[Mapping], eqns: Sequence[
     used_constants: dict[Var, Any] = {}
     literals: dict[int, Literal] = {}
     for atom in (*(atom for eqn in eqns for atom in eqn.invars), *(x.variable for x in leaves)):
+        if atom in known:
+            continue
         if type(atom) is Literal:
             literals[id(atom)] = atom
-        elif atom not in known:
+        else:
             if atom not in constants or not _may_be_kept(constants[atom]):
                 return None
             used_constants[atom] = constants[atom]

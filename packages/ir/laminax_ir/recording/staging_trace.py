@@ -41,13 +41,13 @@ _new = object.__new__
 
 
 class StagedTracer(Tracer):
-    """A value of a program being recorded; `var` names it there."""
+    """A value of a program being recorded; `var` names it there, or is the constant that it is."""
 
     __slots__ = ("variable", "eqn")
 
     _trace: StagingTrace
 
-    def __init__(self, trace: StagingTrace, aval: ShapedArray, var: Var, eqn: JaxprEqn | None) -> None:
+    def __init__(self, trace: StagingTrace, aval: ShapedArray, var: Var | Literal, eqn: JaxprEqn | None) -> None:
         self._trace = trace
         self.aval = aval
         self.variable = var
@@ -194,6 +194,12 @@ class StagingTrace(Trace):
         if not has_refs(params["call_jaxpr"].effects):
             return self.process(primitive, operands, params)
         return staged_refs.call_with_refs(self, primitive, operands, params)
+
+    def constant(self, value: Any) -> Any:
+        if isinstance(value, Tracer):
+            return value
+        atom = self.lift(value)
+        return StagedTracer(self, atom.aval, atom, None)
 
     def lift(self, value: Any) -> Literal | Var:
         """The atom for an operand that is not this trace's own tracer."""

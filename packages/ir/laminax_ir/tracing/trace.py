@@ -76,6 +76,10 @@ class Trace:
         """Interprets one operation; returns its result, or the list of them if it has several."""
         raise NotImplementedError
 
+    def constant(self, value: Any) -> Any:
+        """An array as a value of the program that is recorded, if one is."""
+        return self.parent.constant(value)
+
     def record_new_ref(self, value: Any, aval: Any) -> Any:
         """Records that a reference is made, and returns it: for traces that record references."""
         raise NotImplementedError
@@ -124,6 +128,9 @@ class EvalTrace(Trace):
     def process(self, primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         return self.evaluate(primitive, operands, params)
 
+    def constant(self, value: Any) -> Any:
+        return value
+
     def process_custom_jvp(self, call: Any) -> Any:
         return call.call_primal()
 
@@ -144,6 +151,9 @@ class ConstantFoldingTrace(Trace):
         trace = self.parent if any(isinstance(x, Tracer) for x in operands) else eval_trace
         with current_trace(trace):
             return trace.process(primitive, operands, params)
+
+    def constant(self, value: Any) -> Any:
+        return value
 
     def record_new_ref(self, value: Any, aval: Any) -> Any:
         """Records that a reference is made, and returns it: for traces that record references."""

@@ -202,6 +202,9 @@ class _ConcreteStagingTrace(StagingTrace):
     def value_of(self, var: Var) -> Any:
         return self.values.get(var)
 
+    def constant(self, value: Any) -> Any:
+        return value
+
     def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         result = super().process(primitive, operands, params)
         known = [_known_value(x) for x in operands]

@@ -11,7 +11,7 @@ import laminax_runtime as runtime
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.scalar_operands import scalar_like
-from laminax_ir.tracing.trace import Tracer, is_tracing
+from laminax_ir.tracing.trace import Tracer, is_tracing, state
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.partition_specs import PartitionSpec
@@ -113,7 +113,7 @@ def _refuse_complex(value: complex, dtype: Any) -> None:
 def _put(value: Any, weak_type: bool | None = None) -> Any:
     """A host value on the default device, or on each device of the mesh that is set, as computations' results are."""
     if is_tracing():
-        return runtime.put_constant(value, weak_type=weak_type)
+        return state.trace.constant(runtime.put_constant(value, weak_type=weak_type))
     mesh = runtime.current_mesh()
     return runtime.device_put(value, None if mesh is None else runtime.NamedSharding(mesh, PartitionSpec()), weak_type=weak_type)
 

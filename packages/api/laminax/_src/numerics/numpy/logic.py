@@ -301,7 +301,7 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike
     """
     a, b = promote_arrays("isclose", *ensure_arrays("isclose", a, b))
     dtype = dtype_of(a)
-    if dtype == _BOOL or dtypes.issubdtype(dtype, dtypes.extended):
+    if dtypes.issubdtype(dtype, dtypes.extended):
         return op.eq(a, b)
     if not dtypes.issubdtype(dtype, dtypes.inexact):
         a, b = promote_inexact("isclose", a, b)
