@@ -144,6 +144,27 @@ class Jaxpr:
     def out_avals(self) -> list[ShapedArray]:
         return [v.aval for v in self.outvars]
 
+    consts: property = property(lambda self: [], doc="The values of the constvars, which a closed jaxpr has: none here.")
+    literals: property = consts
+    num_consts: property = property(lambda self: 0)
+
+    @property
+    def jaxpr(self) -> Jaxpr:
+        """The jaxpr itself: programs, closed or not, answer the same questions."""
+        return self
+
+    @property
+    def all_invars(self) -> list[Var]:
+        """The constvars and the parameters."""
+        return [*self.constvars, *self.invars]
+
+    def with_consts(self, consts: Sequence[Any]) -> ClosedJaxpr:
+        """The closed jaxpr in which these are the values of the first of `all_invars`, which are its constvars."""
+        variables = self.all_invars
+        if len(consts) > len(variables):
+            raise ValueError(f"with_consts: {len(consts)} values for a jaxpr of {len(variables)} inputs")
+        return ClosedJaxpr(self.replace(constvars=variables[:len(consts)], invars=variables[len(consts):]), consts)
+
     def replace(self, **changes: Any) -> Jaxpr:
         """The same jaxpr with the given fields changed."""
         fields = {name: getattr(self, name) for name in self.__slots__ if name != "__weakref__"} | changes
@@ -185,9 +206,26 @@ class ClosedJaxpr:
 
     in_avals: property = property(lambda self: self.jaxpr.in_avals)
     out_avals: property = property(lambda self: self.jaxpr.out_avals)
+    invars: property = property(lambda self: self.jaxpr.invars)
+    outvars: property = property(lambda self: self.jaxpr.outvars)
+    constvars: property = property(lambda self: self.jaxpr.constvars)
+    all_invars: property = property(lambda self: self.jaxpr.all_invars)
     eqns: property = property(lambda self: self.jaxpr.eqns)
     effects: property = property(lambda self: self.jaxpr.effects)
+    debug_info: property = property(lambda self: self.jaxpr.debug_info)
     literals: property = property(lambda self: self.consts)
+    num_consts: property = property(lambda self: len(self.consts))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ClosedJaxpr, (self.jaxpr, self.consts)
+
+    def with_consts(self, consts: Sequence[Any]) -> ClosedJaxpr:
+        """The same program with values for the first of `all_invars`, which become its constvars."""
+        return self.jaxpr.with_consts(consts)
+
+    def map_jaxpr(self, f: Callable[[Jaxpr], Jaxpr]) -> ClosedJaxpr:
+        """The closed jaxpr of what `f` makes of the jaxpr, and the same constants."""
+        return ClosedJaxpr(f(self.jaxpr), self.consts)
 
     def remember(self, question: tuple[Any, ...], answer: Any) -> Any:
         """Adds an answer to `derived`, which is emptied first once it has a few hundred; returns the answer."""

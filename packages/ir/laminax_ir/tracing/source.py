@@ -29,9 +29,24 @@ _wanting: set[Any] = set()  # threads that want callers, None for all; tested fi
 
 class SourceInfo(NamedTuple):
     """Where an equation comes from; cheap to make, formatted by `summarize`."""
-    code: CodeType | None
+    code: CodeType | SavedCode | None
     offset: int
     name_stack: NameStack
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        where = position(self)
+        return SourceInfo, (None if where is None else SavedCode(where.file, where.line, where.column, where.function), 0, self.name_stack)
+
+
+class SavedCode(NamedTuple):
+    """Stands for the code of a record that was pickled, which cannot be: one place in it, with the attributes of code that are read."""
+    co_filename: str
+    co_firstlineno: int
+    column: int
+    co_qualname: str
+
+    def co_positions(self) -> list[tuple[int, int, int, int]]:
+        return [(self.co_firstlineno, self.co_firstlineno, self.column - 1, self.column)]
 
 
 _new_tuple = tuple.__new__  # a named tuple's own constructor costs three times as much

@@ -31,6 +31,7 @@ from laminax_transforms.differentiation.gradient_refs import (
 from laminax_transforms.differentiation.linear import LinearProgram
 from laminax_transforms.differentiation.linear_functions import LinearFunction, register_linear_function
 from laminax_transforms.differentiation.nonzero_flags import flags_of, mirrored
+from laminax_transforms.differentiation.saved_values import Place, SavedValues, argument_places
 
 if TYPE_CHECKING:
     from laminax_ir.pytrees.pytree import PyTreeDef
@@ -209,6 +210,24 @@ class _LinearizedFunction(LinearFunction):
         out = self.program.apply([t for t, has in zip(checked, self.mask) if has])
         return tree_unflatten(self.out_tree, [instantiate(t, aval) for t, aval in zip(out, self.out_avals)])
 
+    @property
+    def func(self) -> Callable:
+        """The function of the residuals and the tangents: `func(*args, *tangents)` is what this function returns."""
+        return self._apply
+
+    @property
+    def args(self) -> tuple[list[Any]]:
+        """The residuals, the values that are saved for the derivative: a list."""
+        return (self.program.residuals(),)
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """Nothing; `func`, `args` and `keywords` are those of a `functools.partial`."""
+        return {}
+
+    def _apply(self, residuals: Sequence[Any], *tangents: Any) -> Array:
+        return cast(_LinearizedFunction, self.replace(self.program.with_residuals(residuals), self.primals))(*tangents)
+
 
 class _AvalOnly:
     """Stands for a value where only its aval is needed."""
@@ -262,7 +281,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
     if write_back is not None:
         results = write_back(results)
     pullback = VJPFunction(program, function_name(fun), in_tree, flat_fun.out_tree, mask, tuple(in_avals),
-                           tuple(get_aval(r) for r in results), reduce_axes, tuple(flat) if reduce_axes else ())
+                           tuple(get_aval(r) for r in results), reduce_axes, tuple(flat) if reduce_axes else (), tuple(map(id, flat)))
     result = tree_unflatten(flat_fun.out_tree, results)
     return (result, pullback, flat_fun.aux) if has_aux else (result, pullback)
 
@@ -277,14 +296,21 @@ def _paths(primals: tuple) -> Callable[[int], str]:
 
 @register_linear_function
 class VJPFunction(LinearFunction):
-    """The pullback that `vjp` returns: a function of the cotangent."""
+    """The pullback that `vjp` returns: a function of the cotangent.
 
-    __slots__ = ("name", "in_tree", "out_tree", "mask", "in_avals", "out_avals", "reduce_axes")
+    `args_res` has what it has saved of the arguments, a list with a tree for each, with `NotNeeded()` for leaves that are not saved as
+    they are; `opaque_residuals` is the list of the other values. Both may be changed, such as `args_res[0] = None` and then back.
+    """
+
+    __slots__ = ("name", "in_tree", "out_tree", "mask", "in_avals", "out_avals", "reduce_axes", "_leaf_ids", "_places", "_saved")
 
     def __init__(self, program: LinearProgram, name: str, in_tree: PyTreeDef, out_tree: PyTreeDef, mask: tuple[bool, ...],
                  in_avals: tuple[ShapedArray, ...], out_avals: tuple[ShapedArray, ...], reduce_axes: tuple[Any, ...],
-                 primals: Sequence[Any]) -> None:
+                 primals: Sequence[Any], leaf_ids: Sequence[int]) -> None:
         super().__init__(program, primals)
+        self._leaf_ids: Sequence[int] | None = leaf_ids  # until the places of the arguments in the program are known
+        self._places: tuple[Place, ...] = ()
+        self._saved: SavedValues | None = None
         self.name = name
         self.in_tree = in_tree
         self.out_tree = out_tree
@@ -302,7 +328,44 @@ class VJPFunction(LinearFunction):
         for aval in self.in_avals:
             if type(aval) is not ShapedArray:
                 raise unbound_error(self.name, cast(Any, aval))
-        return tree_unflatten(self.in_tree, self._pull_back(cotangents, self.program))
+        return tree_unflatten(self.in_tree, self._pull_back(cotangents, self.current_program()))
+
+    @property
+    def args_res(self) -> list[Any]:
+        """What is saved of the arguments: a list with a tree for each."""
+        return self._saved_values().args_res
+
+    @args_res.setter
+    def args_res(self, trees: Sequence[Any]) -> None:
+        self._saved_values().args_res = list(trees)
+
+    @property
+    def opaque_residuals(self) -> list[Any]:
+        """The values that are saved beside those of the arguments."""
+        return self._saved_values().opaque_residuals
+
+    @opaque_residuals.setter
+    def opaque_residuals(self, values: Sequence[Any]) -> None:
+        self._saved_values().opaque_residuals = list(values)
+
+    def _saved_values(self) -> SavedValues:
+        if self._saved is None:
+            self.settle()
+            self._saved = SavedValues(self.program, self._places, self.in_tree)
+        return self._saved
+
+    def settle(self) -> None:
+        if self._leaf_ids is not None:  # the arguments are in the program as they were given
+            self._places, self._leaf_ids = argument_places(self.program, self._leaf_ids), None
+
+    def current_program(self) -> LinearProgram:
+        """The program, with the values that are in `args_res` and `opaque_residuals` now."""
+        return self.program if self._saved is None else self._saved.put_into(self.program, self.name)
+
+    def replace(self, program: LinearProgram, primals: Sequence[Any]) -> LinearFunction:
+        other = cast(VJPFunction, super().replace(program, primals))
+        other._saved = None
+        return other
 
     def with_refs(self, *maybe_ct_refs: Any) -> PullbackWithRefs:
         """The function of the cotangent that adds cotangents of the primals to references.
@@ -327,7 +390,7 @@ class VJPFunction(LinearFunction):
           Ref(2., dtype=float32, weak_type=True)
         """
         entries = checked_entries(self.name, self.in_tree, self.in_avals, maybe_ct_refs)
-        return PullbackWithRefs(self.name, self._pull_back, self.program, self.in_tree, self.mask, entries)
+        return PullbackWithRefs(self.name, self._pull_back, self.current_program(), self.in_tree, self.mask, entries)
 
     def _pull_back(self, cotangents: tuple, program: LinearProgram) -> list[Any]:
         """The cotangents of the leaves of the primals; for a reference, the cotangent of the array in it."""

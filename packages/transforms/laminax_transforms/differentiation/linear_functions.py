@@ -24,6 +24,13 @@ class LinearFunction:
         self.primals = primals
         self.skeleton: LinearFunction | None = None
 
+    def current_program(self) -> LinearProgram:
+        """The program, with the values that the function has saved; a subclass may let them be changed."""
+        return self.program
+
+    def settle(self) -> None:
+        """Called before the values that the program has saved are taken out of it."""
+
     def replace(self, program: LinearProgram, primals: Sequence[Any]) -> LinearFunction:
         """The same function with another program."""
         other = copy.copy(self)
@@ -49,12 +56,14 @@ class _Slot:
 
 def _flatten(function: LinearFunction) -> tuple[Any, Any]:
     """The residuals, and the function without them as the structure; computed once, so that a function has the same structure each time."""
+    program = function.current_program()
     if function.skeleton is None:
-        residuals = function.program.residuals()
-        emptied = function.program.with_residuals([_Slot() for _ in residuals])
+        function.settle()
+        residuals = program.residuals()
+        emptied = program.with_residuals([_Slot() for _ in residuals])
         function.skeleton = function.replace(emptied, (_Slot(),) * len(function.primals))
     else:
-        residuals = _in_slots(function.skeleton.program, function.program)
+        residuals = _in_slots(function.skeleton.program, program)
     return [*residuals, *function.primals], function.skeleton
 
 

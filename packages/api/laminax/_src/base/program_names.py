@@ -43,6 +43,9 @@ class ProgramName(str):
             self._fun = lambda: None
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:  # the function stays here
+        return SavedProgramName, (str(self), self.traced_for, self.func_name, self.func_src_info, self.arg_names, self.result_paths)
+
     @property
     def func_src_info(self) -> str:
         return source_info(self.func_name, self._code)
@@ -54,6 +57,20 @@ class ProgramName(str):
     @property
     def result_paths(self) -> tuple[str, ...]:
         return tuple(result_names(self._out_tree))
+
+
+class SavedProgramName(str):
+    """The name of a program that was pickled, with the attributes that it had."""
+
+    def __new__(cls, name: str, traced_for: str, func_name: str, func_src_info: str, arg_names: tuple[str, ...],
+                result_paths: tuple[str, ...]) -> SavedProgramName:
+        self = super().__new__(cls, name)
+        self.traced_for, self.func_name, self.func_src_info = traced_for, func_name, func_src_info
+        self.arg_names, self.result_paths = arg_names, result_paths
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SavedProgramName, (str(self), self.traced_for, self.func_name, self.func_src_info, self.arg_names, self.result_paths)
 
 
 def function_code(fun: Callable) -> Any:

@@ -1,0 +1,103 @@
+"""The values that a pullback has saved: those that are arguments of the function, by their places in them, and the others.
+
+Programs look at them to see what a derivative keeps, take arguments out so that they are not kept twice, and put them back before the
+pullback is called.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Sequence
+
+from laminax_ir.pytrees.pytree import register_pytree_node, tree_flatten, tree_unflatten
+from laminax_ir.types.avals import ShapedArray
+from laminax_transforms.differentiation.linear import LinearEqn, LinearProgram
+
+if TYPE_CHECKING:
+    from laminax_ir.pytrees.pytree import PyTreeDef
+
+
+class NotNeeded:
+    """Stands for an argument of the function that the pullback has no need of."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "NotNeeded()"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NotNeeded)
+
+    def __hash__(self) -> int:
+        return hash(NotNeeded)
+
+
+register_pytree_node(NotNeeded, lambda marker: ((), None), lambda _, children: NotNeeded())
+
+Place = tuple[int, int, int]  # the number of an argument's leaf, of an equation, of an operand of it
+
+
+def argument_places(program: LinearProgram, leaf_ids: Sequence[int]) -> tuple[Place, ...]:
+    """Where a program uses the leaves of the arguments, given by their ids; Python's scalars may be the same object by chance."""
+    numbers = {identity: i for i, identity in enumerate(leaf_ids)}
+    return tuple([(numbers[id(x)], number, position) for number, eqn in enumerate(program.eqns) for position, x in enumerate(eqn.operands)
+                  if id(x) in numbers and hasattr(x, "dtype") and type(x) is not ShapedArray])
+
+
+class SavedValues:
+    """The values that a program saves, as two lists that may be changed.
+
+    Args:
+      program: the program.
+      places: where it uses arguments.
+      in_tree: the structure of the arguments.
+    """
+
+    __slots__ = ("args_res", "opaque_residuals", "_places", "_in_tree", "_saved")
+
+    def __init__(self, program: LinearProgram, places: Sequence[Place], in_tree: PyTreeDef) -> None:
+        leaves: list[Any] = [NotNeeded()] * in_tree.num_leaves
+        for leaf, number, position in places:
+            leaves[leaf] = program.eqns[number].operands[position]
+        arguments = {id(x) for x in leaves}
+        self._places, self._in_tree = places, in_tree
+        self._saved = [x for x in program.residuals() if id(x) not in arguments]
+        self.args_res: list[Any] = list(tree_unflatten(in_tree, leaves))
+        self.opaque_residuals: list[Any] = list(self._saved)
+
+    def put_into(self, program: LinearProgram, name: str) -> LinearProgram:
+        """The program with the values that are in the lists now.
+
+        Raises:
+          ValueError: if an argument that is needed was taken out, or a list has another length.
+        """
+        if len(self.opaque_residuals) != len(self._saved):
+            raise ValueError(f"vjp({name}): opaque_residuals must have the {len(self._saved)} values that were in it, got "
+                             f"{len(self.opaque_residuals)}. Change values in their places.")
+        arguments = self._arguments(name)
+        others = {id(old): new for old, new in zip(self._saved, self.opaque_residuals)}
+        places = {(number, position): arguments[leaf] for leaf, number, position in self._places}
+        eqns = []
+        for number, eqn in enumerate(program.eqns):
+            operands = [x if type(x) is ShapedArray else places[number, i] if (number, i) in places else others.get(id(x), x)
+                        for i, x in enumerate(eqn.operands)]
+            eqns.append(LinearEqn(eqn.primitive, operands, eqn.params, eqn.inputs, eqn.output, eqn.out_avals, eqn.source))
+        return LinearProgram(eqns, program.in_avals, program.inputs, program.results, program.out_avals, program.size)
+
+    def _arguments(self, name: str) -> list[Any]:
+        """The leaves of the arguments; `NotNeeded` for those of an argument that was taken out."""
+        structures = self._in_tree.children()
+        if len(self.args_res) != len(structures):
+            raise ValueError(f"vjp({name}): args_res must have one entry for each of the {len(structures)} arguments, got "
+                             f"{len(self.args_res)}.")
+        needed = {leaf for leaf, _, _ in self._places}
+        leaves: list[Any] = []
+        for i, (entry, structure) in enumerate(zip(self.args_res, structures)):
+            found, treedef = tree_flatten(entry, lambda x: isinstance(x, NotNeeded))
+            if treedef != structure:
+                found = [NotNeeded()] * structure.num_leaves
+            for x in found:
+                if isinstance(x, NotNeeded) and len(leaves) in needed:
+                    raise ValueError(f"vjp({name}): args_res[{i}] lacks a value that the derivative needs. Put the argument back, "
+                                     f"vjp_fun.args_res[{i}] = argument {i} of {name}, before the pullback is called or made a pytree of.")
+                leaves.append(x)
+        return leaves
