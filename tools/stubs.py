@@ -71,7 +71,8 @@ def stub(module: str) -> str:
             continue
         member = getattr(value, name)
         if isinstance(member, types.ModuleType):
-            reexports.append(_reexport(Origin(member.__name__.rpartition(".")[0], member.__name__.rpartition(".")[2]), name))
+            package, _, own_name = member.__spec__.name.rpartition(".") if member.__spec__ else member.__name__.rpartition(".")
+            reexports.append(_reexport(Origin(package, own_name), name))  # `__name__` is JAX's where as_jax was imported
         elif (origin := _class_or_alias(member, name)) is not None:
             reexports.append(_reexport(origin, name))
         elif inspect.isfunction(member):

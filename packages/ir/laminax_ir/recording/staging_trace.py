@@ -116,11 +116,11 @@ class StagingTrace(Trace):
         """Records `get`, `swap`, `addupdate` or `freeze` of a reference."""
         return staged_refs.record(self, operation, ref, places, value)
 
-    def value_of(self, var: Var) -> Any | None:
+    def value_of(self, var: Var | Literal) -> Any | None:
         """The value of a variable while recording; a subclass may know it."""
         return None
 
-    def describe_input(self, var: Var) -> str:
+    def describe_input(self, var: Var | Literal) -> str:
         """An argument or a closed-over value, for messages."""
         if var in self.invars:
             return self.describe_argument(self.invars.index(var))

@@ -199,8 +199,8 @@ class _ConcreteStagingTrace(StagingTrace):
         super().__init__(name)
         self.values: dict[Var, Any] = {}
 
-    def value_of(self, var: Var) -> Any:
-        return self.values.get(var)
+    def value_of(self, var: Var | Literal) -> Any:
+        return self.values.get(cast(Var, var))
 
     def constant(self, value: Any) -> Any:
         return value

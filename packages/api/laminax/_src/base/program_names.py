@@ -62,6 +62,12 @@ class ProgramName(str):
 class SavedProgramName(str):
     """The name of a program that was pickled, with the attributes that it had."""
 
+    traced_for: str
+    func_name: str
+    func_src_info: str
+    arg_names: tuple[str, ...]
+    result_paths: tuple[str, ...]
+
     def __new__(cls, name: str, traced_for: str, func_name: str, func_src_info: str, arg_names: tuple[str, ...],
                 result_paths: tuple[str, ...]) -> SavedProgramName:
         self = super().__new__(cls, name)
