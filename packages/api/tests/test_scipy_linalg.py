@@ -1,5 +1,7 @@
 """laminax.scipy.linalg against SciPy in float64, and by the equations that factorizations must satisfy."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -326,3 +328,26 @@ def test_leslie_of_batches_where_ranks_are_not_promoted():
     f, s = np.arange(6.0, dtype=np.float32).reshape(2, 3), np.arange(4.0, dtype=np.float32).reshape(2, 2)
     with laminax.numpy_rank_promotion("raise"):
         np.testing.assert_array_equal(linalg.leslie(f, s), np.stack([scipy.linalg.leslie(*pair) for pair in zip(f, s)]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+@pytest.mark.parametrize("n", [1, 2, 5, 9])
+def test_tridiagonal_systems_with_perturbed_pivots(n, dtype):
+    """Systems that need pivoting are solved as they are; singular ones have finite, large solutions, and derivatives."""
+    rng = np.random.default_rng(n)
+    diagonals = [(rng.normal(size=(3, n)) + (1j * rng.normal(size=(3, n)) if dtype == np.complex64 else 0)).astype(dtype) for _ in range(3)]
+    diagonals[1][0, ::2] = 0  # a pivot of 0 at once
+    b = rng.normal(size=(3, n, 2)).astype(dtype)
+    solve = functools.partial(laminax.lax.linalg.tridiagonal_solve, perturb_singular=True)
+    for run in (solve, laminax.jit(solve), laminax.vmap(solve)):
+        x = run(*diagonals, b)
+        for below, diagonal, above, right, found in zip(*diagonals, b, x):
+            matrix = np.diag(diagonal) + np.diag(below[1:], -1) + np.diag(above[:-1], 1)
+            if n > 1 and np.linalg.cond(matrix) < 1e4:
+                np.testing.assert_allclose(matrix @ found, right, atol=2e-3)
+    assert np.isfinite(solve(*diagonals, b)).all()
+    zeros = np.zeros(n, dtype)
+    assert (abs(solve(zeros, zeros, zeros, np.ones((n, 1), dtype))) > 1e6).all()
+    if dtype == np.float32:
+        dominant = [diagonals[0][0], 4 + abs(diagonals[1][0]), diagonals[2][0]]
+        check_grads(lambda d, b: solve(dominant[0], d, dominant[2], b), (dominant[1], b[0]), order=1, modes=["fwd", "rev"])

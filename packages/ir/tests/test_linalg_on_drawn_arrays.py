@@ -167,6 +167,7 @@ def test_tridiagonal_solve_and_symmetric_product(dtype, batch, m, n, seed):
     for i in range(m - 1):
         dense[..., i + 1, i], dense[..., i, i + 1] = lower[..., i + 1], upper[..., i]
     close(dense @ np.asarray(linalg.tridiagonal_solve(lower, middle, upper, b)), b, dtype)
+    close(dense @ np.asarray(linalg.tridiagonal_solve(lower, middle, upper, b, perturb_singular=True)), b, dtype)
     c = matrices(seed + 2, dtype, *batch, m, m)
     c = c + np.swapaxes(c, -1, -2)
     got = linalg.symmetric_product(b, c, alpha=2.0, beta=0.5, symmetrize_output=True)

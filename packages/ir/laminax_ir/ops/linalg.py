@@ -449,7 +449,8 @@ def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, 
       d: [..., n], the diagonal.
       du: [..., n], the superdiagonal; du[..., n-1] is not read.
       b: [..., n, k].
-      perturb_singular: must be False.
+      perturb_singular: whether pivots that are nearly 0 are replaced by numbers of the size of the rounding error, so that the solution
+        is finite for singular matrices too: inverse iteration wants it so.
 
     Returns:
       [..., n, k] of b's dtype.
@@ -457,11 +458,8 @@ def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, 
     Raises:
       TypeError: if shapes do not fit, or the dtypes are not one of float32, float64, complex64 or complex128, the
         same for all.
-      NotImplementedError: if an argument is not what it must be.
     """
-    if perturb_singular:
-        raise NotImplementedError("tridiagonal_solve: perturb_singular=True is not supported")
-    return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=False)
+    return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=bool(perturb_singular))
 
 
 def symmetric_product(a_matrix: ArrayLike, c_matrix: ArrayLike, *, alpha: float = 1.0, beta: float = 0.0,

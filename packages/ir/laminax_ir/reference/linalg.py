@@ -172,7 +172,27 @@ def _tridiagonal_solve(dl: np.ndarray, d: np.ndarray, du: np.ndarray, b: np.ndar
     matrix[range(n), range(n)] = d
     matrix[range(1, n), range(n - 1)] = dl[1:]
     matrix[range(n - 1), range(1, n)] = du[:-1]
-    return np.linalg.solve(matrix, b)
+    return _solve_perturbed(matrix, b.copy()) if perturb_singular else np.linalg.solve(matrix, b)
+
+
+def _solve_perturbed(matrix: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Gauss' elimination with partial pivoting, in place; pivots that are nearly 0 are moved away from it."""
+    n = len(matrix)
+    for i in range(n - 1):
+        row = i + np.argmax(abs(matrix[i:, i]))
+        matrix[[i, row]], b[[i, row]] = matrix[[row, i]], b[[row, i]]
+        if matrix[i, i]:
+            factors = matrix[i + 1:, i:i + 1] / matrix[i, i]
+            b[i + 1:] -= factors * b[i]
+            matrix[i + 1:] -= factors * matrix[i]
+    largest = abs(np.triu(matrix)).max(initial=0)
+    least = np.finfo(matrix.dtype).eps * (largest or 1)
+    for i in reversed(range(n)):
+        pivot = matrix[i, i]
+        if abs(pivot) < least:
+            pivot = -least if pivot.real < 0 else least
+        b[i] = (b[i] - matrix[i, i + 1:] @ b[i + 1:]) / pivot
+    return b
 
 
 def _symmetric_product(a: np.ndarray, c: np.ndarray, *, alpha: float, beta: float) -> np.ndarray:

@@ -15,7 +15,8 @@ from laminax_ir.ops.linalg_primitives import real_dtype
 from laminax_ir.symbolic.symbolic_dims import SymbolicDim, min_dim
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
-from laminax_lowering.rules.linalg_kernels import check_choice, kernel_rule, permutation_of, zeros
+from laminax_lowering.rules.linalg_kernels import check_choice, kernel_rule, permutation_of, run_program, zeros
+from laminax_lowering.rules.linalg_programs import solve_perturbed_tridiagonal
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.custom_calls import emit_ffi_call, info_aval, nan_unless
 from laminax_lowering.writing.ssa_values import Value
@@ -145,6 +146,8 @@ def _lower_hessenberg(ctx: FunctionWriter, x: Value) -> list[Value]:
 
 @kernel_rule(op.tridiagonal_solve_p, "cpu")
 def _lower_tridiagonal_solve(ctx: FunctionWriter, dl: Any, d: Any, du: Any, b: Value, *, perturb_singular: bool) -> Value:
+    if perturb_singular:
+        return run_program(ctx, lambda *xs: [solve_perturbed_tridiagonal(*xs)], [dl, d, du, b])[0]
     batch = b.aval.ndim - 2
     status = ShapedArray(b.shape[:-2], _INT32)
     *_, x, info = call_lapack(ctx, "gtsv", [dl, d, du, b], [dl.aval, d.aval, du.aval, b.aval, status], batch, None,

@@ -17,7 +17,7 @@ from laminax_ir.ops.slicing import slice as slice_
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.linalg_kernels import check_choice, kernel_rule, run_program
-from laminax_lowering.rules.linalg_programs import solve_tridiagonal
+from laminax_lowering.rules.linalg_programs import solve_perturbed_tridiagonal, solve_tridiagonal
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.custom_calls import emit_ffi_call, info_aval, nan_unless
 from laminax_lowering.writing.ssa_values import Value
@@ -172,6 +172,8 @@ def exchanged_factors(ctx: FunctionWriter, x: Value, free: Value, results: Seque
 
 @kernel_rule(op.tridiagonal_solve_p, *_GPUS)
 def _lower_tridiagonal_solve(ctx: FunctionWriter, dl: Value, d: Value, du: Value, b: Value, *, perturb_singular: bool) -> Value:
+    if perturb_singular:
+        return run_program(ctx, lambda *xs: [solve_perturbed_tridiagonal(*xs)], [dl, d, du, b])[0]
     batch_rank = b.aval.ndim - 2
     if d.aval.shape[-1] < 3:  # cuSPARSE's smallest
         return run_program(ctx, lambda *xs: [solve_tridiagonal(*xs)], [dl, d, du, b])[0]

@@ -13,7 +13,7 @@ from laminax_ir.ops import linalg as op
 from laminax_ir.ops.linalg_primitives import real_dtype
 from laminax_ir.ops.loops import scan
 from laminax_ir.ops.reduction import reduce_and, reduce_max, reduce_sum
-from laminax_ir.ops.shape import broadcasted_iota, concatenate, full, reshape, rev, transpose
+from laminax_ir.ops.shape import broadcast_in_dim, broadcasted_iota, concatenate, full, reshape, rev, transpose
 from laminax_ir.ops.slicing import slice as slice_
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.recording.staging import stage
@@ -62,6 +62,57 @@ def solve_tridiagonal(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: Value) -> A
     start = full(none.shape[1:], 0, b.dtype), full(b.shape[1:], 0, b.dtype)
     _, rows = scan(eliminate, start, (lower, columns[1], upper, b))
     _, x = scan(substitute, start[1], rows, reverse=True)
+    return transpose(x, back)
+
+
+def solve_perturbed_tridiagonal(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: Value) -> Any:
+    """Solves tridiagonal systems by elimination with partial pivoting; pivots that are nearly 0 are moved away from it.
+
+    Args:
+      dl, d, du, b: as for `solve_tridiagonal`.
+
+    Returns:
+      [..., n, k], finite for singular matrices too. A pivot below eps max |U| becomes that, with its sign: for the triangular factor
+      U of the matrix, and the spacing eps of numbers at 1.
+
+    Source: LAPACK's DGTSV for the elimination, and DLAGTS for the pivots.
+    """
+    rank, n = len(b.shape), d.shape[-1]
+    to_front, back = (rank - 2, *range(rank - 2), rank - 1), (*range(1, rank - 1), 0, rank - 1)
+    b = transpose(b, to_front)  # [n, ..., k], as are the diagonals
+    below, diagonal, above = (broadcast_in_dim(transpose(reshape(x, (*x.shape, 1)), to_front), b.shape, range(rank)) for x in (dl, d, du))
+    none = full((1, *b.shape[1:]), 0, b.dtype)
+    zero = reshape(none, b.shape[1:])
+    above = concatenate([_part(above, 0, n - 1), none], 0)
+
+    def eliminate(row: tuple[ArrayLike, ...], following: tuple[ArrayLike, ...]) -> tuple[Any, Any]:
+        p, q, right = row  # what is left of a row: its coefficients of this variable and the next one
+        a, c, e, b = following
+        stays = el.ge(el.abs(p), el.abs(a))
+        pivots = [el.select(stays, x, y) for x, y in zip((p, q, zero, right), (a, c, e, b))]
+        others = [el.select(stays, y, x) for x, y in zip((p, q, zero, right), (a, c, e, b))]
+        factor = el.select(el.eq(pivots[0], zero), zero, el.div(others[0], pivots[0]))
+        return tuple(el.sub(x, el.mul(factor, pivot)) for x, pivot in zip(others[1:], pivots[1:])), pivots
+
+    first = tuple(reshape(_part(x, 0, 1), zero.shape) for x in (diagonal, above, b))
+    last, rows = scan(eliminate, first, tuple(_part(x, 1, n) for x in (below, diagonal, above, b)))
+    pivots, *rest = (concatenate([x, reshape(y, none.shape)], 0) for x, y in zip(rows, (last[0], zero, zero, last[2])))
+    sizes = [reduce_max(el.abs(x), (0,)) for x in (pivots, *rest[:2])]
+    largest = functools.reduce(el.max, sizes)
+    eps = np.array(dtypes.finfo(largest.dtype).eps, largest.dtype)[()]
+    least = el.mul(eps, el.select(el.eq(largest, full(largest.shape, 0, largest.dtype)), full(largest.shape, 1, largest.dtype), largest))
+    least = broadcast_in_dim(least, pivots.shape, range(1, rank))
+    is_complex = dtypes.issubdtype(pivots.dtype, dtypes.complexfloating)
+    is_negative = el.lt(el.real(pivots) if is_complex else pivots, full(pivots.shape, 0, least.dtype))
+    moved = el.convert_element_type(el.select(is_negative, el.neg(least), least), pivots.dtype)
+    pivots = el.select(el.lt(el.abs(pivots), least), moved, pivots)
+
+    def substitute(after: tuple[ArrayLike, ...], row: tuple[ArrayLike, ...]) -> tuple[Any, Any]:
+        pivot, second, third, right = row
+        x = el.div(el.sub(el.sub(right, el.mul(second, after[0])), el.mul(third, after[1])), pivot)
+        return (x, after[0]), x
+
+    _, x = scan(substitute, (zero, zero), (pivots, *rest), reverse=True)
     return transpose(x, back)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from laminax_ir.ops import linalg as op
 from laminax_ir.ops.linalg import EighImplementation, SvdAlgorithm
 from laminax_lowering.rules.linalg_kernels import check_choice, kernel_rule, run_program
-from laminax_lowering.rules.linalg_programs import solve_tridiagonal, svd_program
+from laminax_lowering.rules.linalg_programs import solve_perturbed_tridiagonal, solve_tridiagonal, svd_program
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.custom_calls import emit_builtin_call
 from laminax_lowering.writing.ssa_values import Value
@@ -45,4 +45,5 @@ def _lower_svd(ctx: FunctionWriter, x: Value, *, full_matrices: bool, compute_uv
 
 @kernel_rule(op.tridiagonal_solve_p, "tpu")
 def _lower_tridiagonal_solve(ctx: FunctionWriter, dl: Value, d: Value, du: Value, b: Value, *, perturb_singular: bool) -> Value:
-    return run_program(ctx, lambda *xs: [solve_tridiagonal(*xs)], [dl, d, du, b])[0]
+    solve = solve_perturbed_tridiagonal if perturb_singular else solve_tridiagonal
+    return run_program(ctx, lambda *xs: [solve(*xs)], [dl, d, du, b])[0]
