@@ -433,8 +433,14 @@ nested("composite", lambda bodies, x, y: jnp.vectorize(lambda a: jnp.sin(a) * 2)
 
 def _with_own_tangent(body: Any) -> Callable[..., Any]:
     """A function with a forward rule of its own, which is the true one."""
-    f = laminax.custom_jvp(lambda x, y: body(x, y)[0], nondiff_argnums=(1,))
-    f.defjvp(lambda y, primals, tangents: laminax.jvp(lambda x: body(x, y)[0], primals, tangents))
+    f = laminax.custom_jvp(lambda x, y: body(x, y)[0])
+
+    @f.defjvp
+    def rule(primals: tuple[Any, Any], tangents: tuple[Any, Any]) -> tuple[Any, Any]:
+        if jnp.issubdtype(primals[1].dtype, np.floating):
+            return laminax.jvp(lambda x, y: body(x, y)[0], primals, tangents)
+        return laminax.jvp(lambda x: body(x, primals[1])[0], primals[:1], tangents[:1])
+
     return f
 
 
