@@ -55,7 +55,8 @@ REASONS: dict[tuple[str, str], str] = {
 
 # Operations that tests know by the function that makes them.
 TESTED_AS = {"approx_top_k": "approx_max_k", "reduce_scatter": "psum_scatter", "platform_index": "platform_dependent",
-             "psum_shared": "reduce_axes", "call_exported": "export", "custom_vjp_tangent": "custom_vjp", "inspect_sharding": "inspect_array_sharding"}
+             "psum_shared": "reduce_axes", "call_exported": "export", "custom_vjp_tangent": "custom_vjp",
+             "inspect_sharding": "inspect_array_sharding"}
 
 
 def default_reason(column: str, primitive: Primitive) -> str | None:
