@@ -237,7 +237,7 @@ def reasons_in(document: str) -> list[Reason]:
     """The rows `| kinds | places | reason |` of a document."""
     rows = [[cell.strip() for cell in line.strip().strip("|").split(" | ")] for line in document.splitlines() if line.startswith("| ")]
     return [Reason(tuple(kinds.split()), tuple(re.findall(r"`([^`]+)`", places)), text) for kinds, places, text in rows
-            if kinds != "kind" and not kinds.startswith("---")]
+            if places != "where" and not kinds.startswith("---")]
 
 
 def main(arguments: Sequence[str]) -> int:

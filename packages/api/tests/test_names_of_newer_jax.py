@@ -178,3 +178,39 @@ def test_counts_of_histograms_are_split_as_asked():
     with laminax.set_mesh(mesh):
         counts, _ = jnp.histogram(np.arange(10.0), bins=2, out_sharding=P("x"))
         assert laminax.typeof(counts).sharding.spec == P("x") and counts.tolist() == [5, 5]
+
+
+def test_shardings_in_the_forms_of_xla():
+    from laminax.extend import sharding
+    mesh = laminax.make_mesh((1,), ("x",), axis_types=(laminax.sharding.AxisType.Auto,))
+    split = laminax.sharding.NamedSharding(mesh, P("x"))
+    exported = laminax.export.export(laminax.jit(lambda x: x * 2, in_shardings=split))(np.arange(4.0, dtype=np.float32))
+    (hlo,) = exported.in_shardings_hlo
+    data = sharding.get_serialized_proto_from_hlo_sharding(hlo)
+    assert isinstance(data, bytes) and sharding.get_hlo_sharding_from_serialized_proto(data) == hlo
+    assert sharding.get_op_sharding_from_serialized_proto(data).SerializeToString() == data
+    assert exported.in_shardings_jax()[0].spec == exported.in_shardings_jax(mesh)[0].spec == P("x")
+    assert "stablehlo" in exported.mlir_module(serialized=True)
+    with pytest.raises(NotImplementedError, match="serialized=False"):
+        exported.mlir_module(serialized=False)
+
+
+def test_names_around_an_operation():
+    from laminax.extend import source_info_util
+    with source_info_util.extend_name_stack("outer"), laminax.named_scope("inner"):
+        assert str(source_info_util.current_name_stack()) == "outer/inner"
+    assert str(source_info_util.new_name_stack("one")) == "one" and not source_info_util.new_name_stack()
+
+
+def test_programs_with_their_constants_as_arguments():
+    from laminax.interpreters import partial_eval
+    closed = laminax.make_jaxpr(lambda x: x + np.arange(3.0, dtype=np.float32))(jnp.ones(3))
+    opened = partial_eval.convert_constvars_jaxpr(closed.jaxpr)
+    assert not opened.constvars and len(opened.invars) == len(closed.jaxpr.constvars) + 1
+    results = laminax.core.jaxpr_as_fun(partial_eval.close_jaxpr(opened))(*closed.consts, jnp.ones(3))
+    np.testing.assert_array_equal(results[0], [1, 2, 3])
+
+
+def test_modules_of_sparse_functions():
+    from laminax.experimental import sparse
+    assert sparse.ad.grad is sparse.grad and sparse.api.eye is sparse.eye and sparse.random.random_bcoo is sparse.random_bcoo

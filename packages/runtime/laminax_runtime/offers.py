@@ -31,10 +31,11 @@ OFFERS: dict[str, str] = {
         register_event_duration_secs_listener register_event_listener register_event_time_span_listener
         register_scalar_listener unregister_event_duration_listener unregister_event_listener
         unregister_event_time_span_listener unregister_scalar_listener""",
+    "arrays.shardings": "hlo_sharding_of_bytes op_sharding_of_bytes",
     "base.options": "transfer_guard",
     "compiling.compilation_cache": "_cache_in",
     "running.profiler": """
         ProfileData ProfileEvent ProfileLine ProfileOptions ProfilePlane ProfileSession StepTraceAnnotation
-        TraceAnnotation annotate_function device_memory_profile export_profile_data register_subprocess
+        TraceAnnotation annotate_function device_memory_profile export_profile_data get_profiled_instructions_proto register_subprocess
         save_device_memory_profile start_server start_trace stop_server stop_trace trace""",
 }

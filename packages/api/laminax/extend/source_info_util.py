@@ -3,4 +3,4 @@
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {"names.extend.source_info_util": """
-    SourceInfo current new_source_info register_exclusion summarize"""})
+    NameStack SourceInfo current current_name_stack extend_name_stack new_name_stack new_source_info register_exclusion summarize"""})

@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Sequence
 from laminax._src.names.interpreters.partial_eval import PartialVal as _PartialVal
-from laminax_ir.programs.jaxpr import Jaxpr
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr
 from laminax_ir.programs.primitive import RuleTable
 from laminax_ir.types.avals import ShapedArray
 from typing import Any
@@ -14,6 +14,10 @@ from laminax_ir.recording.staging_trace import StagingTrace as DynamicJaxprTrace
 
 __all__: list[str]
 
+def close_jaxpr(jaxpr: Jaxpr) -> ClosedJaxpr:
+    """A program without constants as one with a list of them, which is empty."""
+def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
+    """The program whose constants are its first arguments."""
 def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False) -> tuple[Jaxpr, list[bool]]:
     """The part of a program that some of its results need."""
 def dce_jaxpr_consts(

@@ -32,6 +32,18 @@ Shape = tuple[int, ...]
 REPLICATED = _jaxlib.HloSharding.replicate()
 
 
+def op_sharding_of_bytes(data: bytes) -> Any:
+    """XLA's `OpSharding` of its serialized form."""
+    proto = _jaxlib.OpSharding()
+    proto.ParseFromString(data)
+    return proto
+
+
+def hlo_sharding_of_bytes(data: bytes) -> Any:
+    """XLA's `HloSharding` of a serialized `OpSharding`."""
+    return _jaxlib.HloSharding.from_proto(op_sharding_of_bytes(data))
+
+
 # --- any sharding ---
 
 if TYPE_CHECKING:  # the classes on which the methods below are set

@@ -322,3 +322,12 @@ def device_memory_profile(backend: str | None = None) -> bytes:
 def save_device_memory_profile(filename: os.PathLike | str, backend: str | None = None) -> None:
     """Writes `device_memory_profile` to a file."""
     Path(filename).write_bytes(device_memory_profile(backend))
+
+
+def get_profiled_instructions_proto(tensorboard_dir: str) -> bytes:
+    """The costs of single instructions in a recorded profile, a serialized `ProfiledInstructionsProto` of XLA; empty but for NVIDIA GPUs.
+
+    Args:
+        tensorboard_dir: the folder of one recording, `log_dir/plugins/profile/<its name>`.
+    """
+    return _profiler.get_profiled_instructions_proto(tensorboard_dir)

@@ -131,11 +131,12 @@ class Exported:
         """XLA's sharding of each leaf of the results, likewise."""
         return hlo_shardings(self._layout.out_shardings, self.out_avals)
 
-    def in_shardings_jax(self, mesh: runtime.Mesh | AbstractMesh) -> tuple[runtime.Sharding | None, ...]:
+    def in_shardings_jax(self, mesh: runtime.Mesh | AbstractMesh | None = None) -> tuple[runtime.Sharding | None, ...]:
         """The sharding of each leaf of the arguments over the devices of a mesh; None where no sharding was given.
 
         Args:
-          mesh: a mesh of `nr_devices` devices. Its devices and its axes need not be those that the function was exported on.
+          mesh: a mesh of `nr_devices` devices. Its devices and its axes need not be those that the function was exported on. None is the
+            mesh of the export itself, without devices if it was deserialized.
 
         Raises:
           TypeError: if mesh is no mesh.
@@ -146,7 +147,7 @@ class Exported:
         """
         return shardings_on(mesh, self.nr_devices, self._layout.in_shardings, self.in_avals, "in_shardings_jax")
 
-    def out_shardings_jax(self, mesh: runtime.Mesh | AbstractMesh) -> tuple[runtime.Sharding | None, ...]:
+    def out_shardings_jax(self, mesh: runtime.Mesh | AbstractMesh | None = None) -> tuple[runtime.Sharding | None, ...]:
         """The sharding of each leaf of the results over the devices of a mesh, likewise."""
         return shardings_on(mesh, self.nr_devices, self._layout.out_shardings, self.out_avals, "out_shardings_jax")
 
@@ -155,8 +156,18 @@ class Exported:
         """Whether the module takes the number of the platform, or it or a function that it calls has symbolic dimensions."""
         return len(self.platforms) > 1 or self._has_dynamic_shapes
 
-    def mlir_module(self) -> str:
-        """The StableHLO module as text."""
+    def mlir_module(self, serialized: bool = True) -> str:
+        """The StableHLO module as text.
+
+        Args:
+          serialized: only True: the module is no object of MLIR's Python bindings.
+
+        Raises:
+          NotImplementedError: for serialized=False.
+        """
+        if not serialized:
+            raise NotImplementedError("Exported.mlir_module: serialized=False, an object of MLIR's Python bindings, is not supported. "
+                                      "Parse the text with the bindings of your choice.")
         return runtime.deserialize_module(self.mlir_module_serialized)
 
     # Calling

@@ -99,7 +99,7 @@ def hlo_shardings(shardings: Sequence[runtime.NamedSharding | None], avals: Sequ
     return tuple(None if s is None else runtime.hlo_sharding(s, physical_aval(aval).ndim) for s, aval in zip(shardings, avals))
 
 
-def shardings_on(mesh: runtime.Mesh | AbstractMesh, nr_devices: int, shardings: Sequence[runtime.NamedSharding | None],
+def shardings_on(mesh: runtime.Mesh | AbstractMesh | None, nr_devices: int, shardings: Sequence[runtime.NamedSharding | None],
                  avals: Sequence[ShapedArray], title: str) -> tuple[runtime.Sharding | None, ...]:
     """The shardings over the devices of a mesh, as specs of its axes where possible; without shardings the mesh is not needed.
 
@@ -107,7 +107,7 @@ def shardings_on(mesh: runtime.Mesh | AbstractMesh, nr_devices: int, shardings: 
       TypeError: if mesh is no mesh.
       ValueError: if the mesh has another number of devices.
     """
-    if all(s is None for s in shardings):
+    if mesh is None or all(s is None for s in shardings):
         return tuple(shardings)
     if not isinstance(mesh, (runtime.Mesh, AbstractMesh)):
         raise TypeError(f"{title}: expected a mesh, got {mesh!r} of type {type(mesh).__name__}")

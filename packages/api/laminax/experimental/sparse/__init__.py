@@ -18,4 +18,4 @@ __all__, __getattr__, __dir__ = contents(__name__, {
     "numerics.sparse.creation": "empty eye random_bcoo",
     "numerics.sparse.transform": "SparseTracer sparsify todense",
     "numerics.sparse.derivatives": "grad jacfwd jacobian jacrev value_and_grad",
-}, submodules=("bcoo", "bcsr", "coo", "csr", "linalg", "transform", "util"))
+}, submodules=("ad", "api", "bcoo", "bcsr", "coo", "csr", "linalg", "random", "transform", "util"))

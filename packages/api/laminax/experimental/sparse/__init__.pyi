@@ -19,11 +19,14 @@ from laminax._src.numerics.sparse.coo import COO as COO
 from laminax._src.numerics.sparse.csr import CSC as CSC
 from laminax._src.numerics.sparse.csr import CSR as CSR
 from laminax._src.numerics.sparse.transform import SparseTracer as SparseTracer
+from laminax.experimental.sparse import ad as ad
+from laminax.experimental.sparse import api as api
 from laminax.experimental.sparse import bcoo as bcoo
 from laminax.experimental.sparse import bcsr as bcsr
 from laminax.experimental.sparse import coo as coo
 from laminax.experimental.sparse import csr as csr
 from laminax.experimental.sparse import linalg as linalg
+from laminax.experimental.sparse import random as random
 from laminax.experimental.sparse import transform as transform
 from laminax.experimental.sparse import util as util
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from laminax_ir.tracing import source
+from laminax_ir.tracing.name_stacks import NameStack
 from laminax_ir.tracing.source import SourceInfo
-from laminax_ir.tracing.trace import state
+from laminax_ir.tracing.trace import name_scope, state
 
-__all__ = ["SourceInfo"]
+__all__ = ["NameStack", "SourceInfo"]
+
+extend_name_stack = name_scope
 
 
 def current() -> SourceInfo:
@@ -17,6 +20,16 @@ def current() -> SourceInfo:
 def new_source_info() -> SourceInfo:
     """A position that is not known."""
     return SourceInfo(None, -1, state.name_stack)
+
+
+def current_name_stack() -> NameStack:
+    """The names of scopes and transformations around what is being traced."""
+    return state.name_stack
+
+
+def new_name_stack(name: str = "") -> NameStack:
+    """A name stack of one name, or of none."""
+    return NameStack((name,) if name else ())
 
 
 def summarize(source_info: SourceInfo, num_frames: int = 1) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 from laminax_ir.programs.dce import dce_jaxpr, dce_rules
-from laminax_ir.programs.jaxpr import Jaxpr
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.recording.staging_trace import StagedTracer, StagingTrace
 from laminax_ir.tracing.trace import current_trace
@@ -36,6 +36,16 @@ def dce_jaxpr_consts(jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bo
     thin, used = dce_jaxpr(opened, used_outputs, [False] * count + list(instantiate))
     kept = sum(used[:count])
     return thin.replace(constvars=thin.invars[:kept], invars=thin.invars[kept:]), used[:count], used[count:]
+
+
+def close_jaxpr(jaxpr: Jaxpr) -> ClosedJaxpr:
+    """A program without constants as one with a list of them, which is empty."""
+    return ClosedJaxpr(jaxpr, ())
+
+
+def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
+    """The program whose constants are its first arguments."""
+    return jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
 
 
 def trace_to_jaxpr_dynamic(fun: Callable[..., Any], in_avals: Sequence[ShapedArray], *, keep_inputs: Sequence[bool] | None = None,
