@@ -119,8 +119,6 @@ def test_which_tangents_may_be_nonzero():
                          (((True, True), True), r"in_nzs\[0\] has 2 children while the values have a leaf")):
         with pytest.raises(ValueError, match=message):
             laminax.vjp(f, 2.0, 3.0, in_nzs=bad)
-    with pytest.raises(NotImplementedError, match="saveable_args=False is not supported"):
-        laminax.vjp(f, 2.0, 3.0, saveable_args=False)
 
 
 def test_results_summed_over_the_mapped_axis():

@@ -5,6 +5,9 @@ Oracles: the function's derivative in closed form, with other arguments in the p
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -12,7 +15,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.contraction import dot
 from laminax_ir.pytrees.pytree import tree_flatten, tree_unflatten
 from laminax_transforms import linearize, vjp
-from laminax_transforms.differentiation.saved_values import NotNeeded
+from laminax_transforms.differentiation.saved_values import NotNeeded, NotSaveable
 
 W = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], np.float32)
 B = np.array([0.5, -0.5], np.float32)
@@ -54,7 +57,7 @@ def test_the_other_values_are_opaque():
 def test_an_argument_is_taken_out_and_put_back():
     run = pullback()
     saved, run.args_res[0] = run.args_res[0], None
-    with pytest.raises(ValueError, match=r"vjp\(layer\): args_res\[0\] lacks a value that the derivative needs. Put the argument back"):
+    with pytest.raises(ValueError, match=r"vjp\(layer\): .*restoring.*: args_res\[0\] lacks a value .* Put the argument back"):
         run(CT)
     with pytest.raises(ValueError, match=r"args_res\[0\] lacks"):
         tree_flatten(run)
@@ -104,3 +107,35 @@ def test_a_linearized_function_is_a_function_of_its_residuals():
     assert f_jvp.keywords == {}
     np.testing.assert_allclose(f_jvp.func(*f_jvp.args, X), np.cos(X) * X, rtol=1e-6)
     np.testing.assert_array_equal(f_jvp.func([np.ones(3, np.float32)], X), X)
+
+
+@pytest.mark.parametrize("saveable, has", [(False, (False, False, False)), ((False, True), (False, False, True)),
+                                           (((True, True, False), True), (False, True, True))])  # w, scale, x
+def test_arguments_that_may_not_be_saved_are_put_back_before_the_call(saveable, has):
+    run = vjp(layer, params(), X, saveable_args=saveable)[1]
+    leaves, structure = tree_flatten(run)
+    assert len(leaves) == 2 + sum(has) and not any(x is y for x in leaves for y in (W, X) if not any(has))
+    for pulled in (run, tree_unflatten(structure, leaves)):
+        saved = [pulled.args_res[0]["w"], pulled.args_res[0]["scale"], pulled.args_res[1]]
+        assert [not isinstance(x, NotSaveable) for x in saved] == list(has) and pulled.args_res[0]["b"] == NotNeeded()
+        with pytest.raises(ValueError, match=r"applied before restoring its not-saveable residuals.*args_res\[0\]"):
+            pulled(CT)
+        pulled.args_res = [params(), X]
+        np.testing.assert_allclose(pulled(CT)[1], expected(W), rtol=1e-5)
+
+
+def test_saveable_args_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="saveable_args has 1 children while the values have 2"):
+        vjp(layer, params(), X, saveable_args=(True,))
+
+
+def test_an_argument_that_is_not_saved_is_let_go():
+    class Argument(np.ndarray):
+        """An array that can be referred to weakly."""
+
+    x = (X * 1).view(Argument)
+    run = vjp(lambda x: op.mul(x, x), x, saveable_args=False)[1]
+    gone = weakref.ref(x)
+    del x
+    gc.collect()
+    assert gone() is None and run.args_res == [NotSaveable()]

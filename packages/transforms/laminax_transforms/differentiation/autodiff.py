@@ -31,7 +31,7 @@ from laminax_transforms.differentiation.gradient_refs import (
 from laminax_transforms.differentiation.linear import LinearProgram
 from laminax_transforms.differentiation.linear_functions import LinearFunction, register_linear_function
 from laminax_transforms.differentiation.nonzero_flags import flags_of, mirrored
-from laminax_transforms.differentiation.saved_values import Place, SavedValues, argument_places
+from laminax_transforms.differentiation.saved_values import Place, SavedValues, argument_places, is_whole, without_arguments
 
 if TYPE_CHECKING:
     from laminax_ir.pytrees.pytree import PyTreeDef
@@ -252,7 +252,9 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
       has_aux: whether `fun` returns a pair (result, auxiliary data).
       reduce_axes: names of mapped axes; the cotangent of a primal that is shared along one is summed over it, and the
         others stay per example.
-      saveable_args: only True: residuals that are arguments cannot be left out of the pullback.
+      saveable_args: which primals may be saved for the pullback: a bool, or a tree of bools that is a prefix of `primals`, where tuples
+        may stand for any container. Arguments that may not be saved have `NotSaveable()` in their places in `vjp_fun.args_res`, where they
+        must be put before `vjp_fun` is called; what is computed of them is saved.
       in_nzs: which primals have tangents that may be nonzero, as for `linearize`; the cotangents of the others are zeros. Which results'
         cotangents count is in `vjp_fun.out_nzs`.
 
@@ -269,9 +271,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
     flat_fun = FlatFunction(fun, in_tree, has_aux)
     in_avals = [get_aval(x) for x in flat]
     mask = tuple(dtypes.issubdtype(aval.dtype, dtypes.inexact) for aval in in_avals)
-    if saveable_args is not True:
-        raise NotImplementedError(f"vjp: saveable_args={saveable_args!r} is not supported: the pullback holds its residuals. Leave it out, "
-                                  "or recompute with checkpoint.")
+    saveable = flags_of(saveable_args, in_tree, "saveable_args", "the saveable_args argument to vjp")
     if in_nzs is not None:
         mask = tuple(has and nz for has, nz in zip(mask, flags_of(in_nzs, in_tree, "in_nzs", "the in_nzs argument to vjp")))
     refs = [(i, x) for i, x in enumerate(flat) if isinstance(x, Ref)]
@@ -282,6 +282,8 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
         results = write_back(results)
     pullback = VJPFunction(program, function_name(fun), in_tree, flat_fun.out_tree, mask, tuple(in_avals),
                            tuple(get_aval(r) for r in results), reduce_axes, tuple(flat) if reduce_axes else (), tuple(map(id, flat)))
+    if not all(saveable):
+        pullback.let_go(saveable)
     result = tree_unflatten(flat_fun.out_tree, results)
     return (result, pullback, flat_fun.aux) if has_aux else (result, pullback)
 
@@ -328,7 +330,7 @@ class VJPFunction(LinearFunction):
         for aval in self.in_avals:
             if type(aval) is not ShapedArray:
                 raise unbound_error(self.name, cast(Any, aval))
-        return tree_unflatten(self.in_tree, self._pull_back(cotangents, self.current_program()))
+        return tree_unflatten(self.in_tree, self._pull_back(cotangents, self._called_program()))
 
     @property
     def args_res(self) -> list[Any]:
@@ -358,9 +360,19 @@ class VJPFunction(LinearFunction):
         if self._leaf_ids is not None:  # the arguments are in the program as they were given
             self._places, self._leaf_ids = argument_places(self.program, self._leaf_ids), None
 
+    def let_go(self, saveable: Sequence[bool]) -> None:
+        """Forgets the arguments that may not be saved, given by one flag for each leaf."""
+        self.settle()
+        self.program = without_arguments(self.program, self._places, saveable)
+
     def current_program(self) -> LinearProgram:
-        """The program, with the values that are in `args_res` and `opaque_residuals` now."""
-        return self.program if self._saved is None else self._saved.put_into(self.program, self.name)
+        return self.program if self._saved is None else self._saved.put_into(self.program, self.name, is_called=False)
+
+    def _called_program(self) -> LinearProgram:
+        """The program, with the values that are in `args_res` and `opaque_residuals` now, none of which may be missing."""
+        if self._saved is None and (not self._places or is_whole(self.program, self._places)):
+            return self.program
+        return self._saved_values().put_into(self.program, self.name, is_called=True)
 
     def replace(self, program: LinearProgram, primals: Sequence[Any]) -> LinearFunction:
         other = cast(VJPFunction, super().replace(program, primals))
@@ -390,7 +402,7 @@ class VJPFunction(LinearFunction):
           Ref(2., dtype=float32, weak_type=True)
         """
         entries = checked_entries(self.name, self.in_tree, self.in_avals, maybe_ct_refs)
-        return PullbackWithRefs(self.name, self._pull_back, self.current_program(), self.in_tree, self.mask, entries)
+        return PullbackWithRefs(self.name, self._pull_back, self._called_program(), self.in_tree, self.mask, entries)
 
     def _pull_back(self, cotangents: tuple, program: LinearProgram) -> list[Any]:
         """The cotangents of the leaves of the primals; for a reference, the cotangent of the array in it."""

@@ -6,7 +6,7 @@ pullback is called.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from laminax_ir.pytrees.pytree import register_pytree_node, tree_flatten, tree_unflatten
 from laminax_ir.types.avals import ShapedArray
@@ -31,7 +31,24 @@ class NotNeeded:
         return hash(NotNeeded)
 
 
+class NotSaveable:
+    """Stands for an argument of the function that the pullback needs and must be given before it is called."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "NotSaveable()"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NotSaveable)
+
+    def __hash__(self) -> int:
+        return hash(NotSaveable)
+
+
 register_pytree_node(NotNeeded, lambda marker: ((), None), lambda _, children: NotNeeded())
+register_pytree_node(NotSaveable, lambda marker: ((), None), lambda _, children: NotSaveable())
+_MARKERS = (NotNeeded, NotSaveable)
 
 Place = tuple[int, int, int]  # the number of an argument's leaf, of an equation, of an operand of it
 
@@ -41,6 +58,26 @@ def argument_places(program: LinearProgram, leaf_ids: Sequence[int]) -> tuple[Pl
     numbers = {identity: i for i, identity in enumerate(leaf_ids)}
     return tuple([(numbers[id(x)], number, position) for number, eqn in enumerate(program.eqns) for position, x in enumerate(eqn.operands)
                   if id(x) in numbers and hasattr(x, "dtype") and type(x) is not ShapedArray])
+
+
+def without_arguments(program: LinearProgram, places: Sequence[Place], saveable: Sequence[bool]) -> LinearProgram:
+    """The program without the arguments that may not be saved, flags by leaf; `NotSaveable` is in their places."""
+    return _with_operands(program, {(number, position): NotSaveable() for leaf, number, position in places if not saveable[leaf]}, {})
+
+
+def is_whole(program: LinearProgram, places: Sequence[Place]) -> bool:
+    """Whether a program has all of its arguments."""
+    return not any(isinstance(program.eqns[number].operands[position], NotSaveable) for _, number, position in places)
+
+
+def _with_operands(program: LinearProgram, at: Mapping[tuple[int, int], Any], others: Mapping[int, Any]) -> LinearProgram:
+    """The program with other operands: by the numbers of equation and operand, else by the id of what was there."""
+    eqns = []
+    for number, eqn in enumerate(program.eqns):
+        operands = [x if type(x) is ShapedArray else at[number, i] if (number, i) in at else others.get(id(x), x)
+                    for i, x in enumerate(eqn.operands)]
+        eqns.append(LinearEqn(eqn.primitive, operands, eqn.params, eqn.inputs, eqn.output, eqn.out_avals, eqn.source))
+    return LinearProgram(eqns, program.in_avals, program.inputs, program.results, program.out_avals, program.size)
 
 
 class SavedValues:
@@ -64,8 +101,13 @@ class SavedValues:
         self.args_res: list[Any] = list(tree_unflatten(in_tree, leaves))
         self.opaque_residuals: list[Any] = list(self._saved)
 
-    def put_into(self, program: LinearProgram, name: str) -> LinearProgram:
+    def put_into(self, program: LinearProgram, name: str, is_called: bool) -> LinearProgram:
         """The program with the values that are in the lists now.
+
+        Args:
+          program: the program.
+          name: the function's name.
+          is_called: whether it needs all values; else `NotSaveable` may be among them.
 
         Raises:
           ValueError: if an argument that is needed was taken out, or a list has another length.
@@ -73,17 +115,11 @@ class SavedValues:
         if len(self.opaque_residuals) != len(self._saved):
             raise ValueError(f"vjp({name}): opaque_residuals must have the {len(self._saved)} values that were in it, got "
                              f"{len(self.opaque_residuals)}. Change values in their places.")
-        arguments = self._arguments(name)
+        arguments = self._arguments(name, is_called)
         others = {id(old): new for old, new in zip(self._saved, self.opaque_residuals)}
-        places = {(number, position): arguments[leaf] for leaf, number, position in self._places}
-        eqns = []
-        for number, eqn in enumerate(program.eqns):
-            operands = [x if type(x) is ShapedArray else places[number, i] if (number, i) in places else others.get(id(x), x)
-                        for i, x in enumerate(eqn.operands)]
-            eqns.append(LinearEqn(eqn.primitive, operands, eqn.params, eqn.inputs, eqn.output, eqn.out_avals, eqn.source))
-        return LinearProgram(eqns, program.in_avals, program.inputs, program.results, program.out_avals, program.size)
+        return _with_operands(program, {(number, position): arguments[leaf] for leaf, number, position in self._places}, others)
 
-    def _arguments(self, name: str) -> list[Any]:
+    def _arguments(self, name: str, is_called: bool) -> list[Any]:
         """The leaves of the arguments; `NotNeeded` for those of an argument that was taken out."""
         structures = self._in_tree.children()
         if len(self.args_res) != len(structures):
@@ -92,12 +128,13 @@ class SavedValues:
         needed = {leaf for leaf, _, _ in self._places}
         leaves: list[Any] = []
         for i, (entry, structure) in enumerate(zip(self.args_res, structures)):
-            found, treedef = tree_flatten(entry, lambda x: isinstance(x, NotNeeded))
+            found, treedef = tree_flatten(entry, lambda x: isinstance(x, _MARKERS))
             if treedef != structure:
                 found = [NotNeeded()] * structure.num_leaves
             for x in found:
-                if isinstance(x, NotNeeded) and len(leaves) in needed:
-                    raise ValueError(f"vjp({name}): args_res[{i}] lacks a value that the derivative needs. Put the argument back, "
-                                     f"vjp_fun.args_res[{i}] = argument {i} of {name}, before the pullback is called or made a pytree of.")
+                if isinstance(x, _MARKERS if is_called else NotNeeded) and len(leaves) in needed:
+                    raise ValueError(f"vjp({name}): the VJP function was applied before restoring its not-saveable residuals, or those "
+                                     f"that were taken out: args_res[{i}] lacks a value that the derivative needs. Put the argument back, "
+                                     f"vjp_fun.args_res[{i}] = argument {i} of {name}, before vjp_fun is called.")
                 leaves.append(x)
         return leaves
