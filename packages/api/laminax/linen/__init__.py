@@ -14,7 +14,7 @@ __all__, __getattr__, __dir__ = contents(__name__, {
     "linen.lifting": "In Out",
     "linen.scope": "Variable",
     "linen.filters": "DenyList",
-    "linen.frozen_dict": "FrozenDict",
+    "linen.frozen_dict": "FrozenDict freeze unfreeze",
     "linen.summary": "tabulate",
     "linen.metadata": "AxisMetadata PARTITION_NAME replace_boxed unbox",
     "linen.partitioning": "Partitioned get_partition_spec get_sharding with_partitioning",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from laminax._array import Array
 from laminax._src.linen.calls import F
 from laminax._src.linen.filters import Filter
+from laminax._src.linen.frozen_dict import FrozenDict as _FrozenDict
 from laminax._src.linen.functional import Captured
 from laminax._src.linen.lifted_loops import Broadcast
 from laminax._src.linen.logical_axes import LogicallyPartitioned as _LogicallyPartitioned, Rules, RulesFallback as _RulesFallback
@@ -159,6 +160,8 @@ def flip_sequences(inputs: Array, seq_lengths: Array | None, num_batch_dims: int
     """Sequences read from their ends; what is beyond their lengths stays at the end, in reverse order too."""
 def fold_rngs(target: Any, variables: Filter = True, rngs: Filter = True) -> Any:
     """Has a module draw its random keys from new streams, as `jit` does, without compiling it."""
+def freeze(xs: Mapping[Any, Any]) -> _FrozenDict[Any, Any]:
+    """A dict of dicts as a FrozenDict."""
 def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     """Gaussian error linear unit, x * Phi(x) with the normal distribution function Phi."""
 def get_logical_axis_rules() -> Rules:
@@ -406,6 +409,8 @@ def tanh(x: ArrayLike) -> Array:
     """Hyperbolic tangent."""
 def unbox(tree: Any) -> Any:
     """The tree with values in place of the boxes around them."""
+def unfreeze(x: Any) -> Any:
+    """A mapping as a dict of dicts that can be changed; subclasses of dict and other values as they are."""
 def value_and_grad(
     fn: Callable[..., Any],
     mdl: Any,

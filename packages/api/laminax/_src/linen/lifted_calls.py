@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from functools import partial
 from typing import Any, Callable, Hashable, Iterable, Mapping
 
@@ -37,6 +38,13 @@ class _Traced:
     program's result, without arrays."""
     counts: Hashable
     cursors: Hashable
+
+
+class _Current(threading.local):
+    """The calls of a jitted function that this thread is making, the innermost last: one of them is traced, if any is."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[ModuleCall, Border]] = []
 
 
 def jit(
@@ -74,10 +82,10 @@ def jit(
       ...         return x
     """
     def make(function: Callable[..., Any]) -> Transform:
-        current: list[tuple[ModuleCall, Border]] = []  # the calls that are being made, the innermost last
+        current = _Current()
 
         def pure(_key: Hashable, groups: Groups, keys: Keys, *args: Any, **kwargs: Any) -> Any:
-            call, border = current[-1]
+            call, border = current.calls[-1]
             inner = border.open(groups, keys)
             result = call(inner, *args, **kwargs)
             return result, border.close(inner), _Traced(border.counts(), call.cursors)
@@ -92,11 +100,11 @@ def jit(
             border = Border(call.scopes, (variables,), (variables,), (rngs,), "jit")
             groups, keys = border.take()
             keys = border.folded(keys)
-            current.append((call, border))
+            current.calls.append((call, border))
             try:
                 result, written, traced = run((call.fingerprint(), border.key()), groups, keys, *call.args, **call.kwargs)
             finally:
-                current.pop()
+                current.calls.pop()
             border.set_counts(traced.counts)
             call.set_cursors(traced.cursors)
             border.put(written)

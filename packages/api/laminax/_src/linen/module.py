@@ -9,7 +9,7 @@ that holds modules is first looked at. Names of submodules, and so the shape of 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Callable, Iterator, Mapping, TypeVar
+from typing import Any, Callable, Mapping, TypeVar
 
 from laminax_ir.pytrees.pytree import tree_map
 
@@ -20,13 +20,12 @@ from laminax._src.linen.base import (
     ModuleState,
     SetupStage,
     Transplant,
-    Unspecified,
     context,
     frozen,
     map_modules,
     own_fields,
 )
-from laminax._src.linen.calls import is_descriptor, wrap_method, wrapped_descriptor
+from laminax._src.linen.class_creation import hash_of_unbound, make_module_class
 from laminax._src.linen.filters import DenyList, Filter
 from laminax._src.linen.functional import apply, bound_scope, init, init_with_output, is_key, lazy_init, method_of
 from laminax._src.linen.representation import module_repr
@@ -36,11 +35,6 @@ from laminax._src.numerics.numpy.creation import zeros_like
 
 T = TypeVar("T")
 M = TypeVar("M", bound="Module")
-
-_NOT_METHODS = frozenset("""
-    __init__ __post_init__ __eq__ __repr__ __hash__ __init_subclass__ __class_getitem__ __new__ __getattr__ __setattr__ __getattribute__
-    __delattr__ __dir__ __reduce__ __reduce_ex__ __getstate__ __setstate__ __copy__ __deepcopy__""".split())
-
 
 class Module(ModuleBase):
     """The base class of modules. Subclasses are dataclasses, without a decorator.
@@ -70,16 +64,7 @@ class Module(ModuleBase):
 
     def __init_subclass__(cls, kw_only: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        _check_fields(cls)
-        dataclasses.dataclass(unsafe_hash="__hash__" not in cls.__dict__, repr=False, kw_only=kw_only)(cls)
-        fields = cls.__dataclass_fields__
-        cls.__dataclass_fields__ = {  # the class's own fields before those that all modules have
-            **{name: field for name, field in fields.items() if name not in ("parent", "name")}, "parent": fields["parent"],
-            "name": fields["name"]}
-        setattr(cls, "__hash__", _unbound_hash(cls.__hash__))
-        _wrap_attributes(cls)
-        cls._compact_name_scope_methods = tuple(
-            name for base in cls.__mro__ for name, value in base.__dict__.items() if hasattr(value, "compact_name_scope"))
+        make_module_class(cls, kw_only)
 
     # How a module comes to its scope.
 
@@ -570,49 +555,5 @@ def _as_rngs(module: Module, rngs: Any) -> Any:
     return {"params": rngs}
 
 
-# How classes are made.
-
-
-def _check_fields(cls: type) -> None:
-    """Raises where a class declares what every module has."""
-    annotations = cls.__dict__.get("__annotations__", {})
-    if reserved := {name: kind for name, kind in annotations.items() if name in ("parent", "name")}:
-        raise errors.ReservedModuleAttributeError(reserved)
-
-
-def _unbound_hash(own_hash: Callable[[Any], int]) -> Callable[[Any], int]:
-    """The class's hash, for modules without variables only."""
-    if hasattr(own_hash, "of_unbound"):
-        return own_hash
-
-    def __hash__(self: Module) -> int:
-        if self.scope is not None:
-            raise TypeError("Can't call __hash__ on modules that hold variables.")
-        return own_hash(self)
-
-    __hash__.of_unbound = True  # type: ignore[attr-defined]  # functions take attributes
-    return __hash__
-
-
-def _wrap_attributes(cls: type[Module]) -> None:
-    """Wraps the methods and descriptors of a class."""
-    fields = {field.name for field in dataclasses.fields(cls)}
-    for name, value in _class_attributes(cls):
-        if name in _NOT_METHODS or name in fields:
-            continue
-        if isinstance(value, (staticmethod, classmethod, type)):
-            continue
-        if callable(value) and not isinstance(value, ModuleBase) and hasattr(value, "__get__"):
-            setattr(cls, name, wrap_method(value))
-        elif is_descriptor(value) and not hasattr(value, "is_wrapped_descriptor") and not hasattr(value, "nowrap"):
-            setattr(cls, name, wrapped_descriptor(value))
-
-
-def _class_attributes(cls: type) -> Iterator[tuple[str, Any]]:
-    return iter(list(cls.__dict__.items()))
-
-
 dataclasses.dataclass(repr=False, eq=True, unsafe_hash=True)(Module)
-setattr(Module, "__hash__", _unbound_hash(Module.__hash__))
-
-__all__ = ["Module", "Unspecified"]
+setattr(Module, "__hash__", hash_of_unbound(Module.__hash__))

@@ -31,7 +31,7 @@ def _unit_length(x: Array, axes: tuple[int, ...] | None, epsilon: float) -> Arra
 
 def _variable_name(layer: Any, path: tuple[Any, ...]) -> str:
     """The name of a layer's variable, `Dense_0/kernel`; its collection, first in the path, is left out."""
-    return "/".join([str(layer.name), *(str(entry.key) for entry in path[1:])])
+    return "/".join([str(layer.name), *(str(entry.key if hasattr(entry, "key") else entry.name) for entry in path[1:])])
 
 
 class SpectralNorm(Module):
