@@ -234,9 +234,36 @@ def test_matrices_made_of_a_size(n):
         assert linalg.dft(n).dtype == np.complex64 and linalg.hilbert(n).dtype == np.float32
 
 
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("kind, problem, norm", [
+    (1, lambda a, b, v, w: (a @ v, b @ v * w), lambda b: b), (2, lambda a, b, v, w: (a @ b @ v, v * w), lambda b: b),
+    (3, lambda a, b, v, w: (b @ a @ v, v * w), np.linalg.inv)])
+@pytest.mark.parametrize("imaginary", [0, 1j])
+def test_generalized_eigenvalues(kind, problem, norm, imaginary, lower):
+    """The other triangles are not read; the eigenvectors solve the problem, and have the documented norm."""
+    a, b = (RNG.normal(size=(4, 4)) + imaginary * RNG.normal(size=(4, 4)) for _ in range(2))
+    a, b = a + a.conj().T, b @ b.conj().T + np.eye(4)
+    other = (np.triu if lower else np.tril)(np.full((4, 4), 99.0), 1 if lower else -1)
+    triangle = np.tril if lower else np.triu
+    w, v = linalg.eigh(triangle(a) + other, triangle(b) + other, lower=lower, type=kind)
+    close(w, scipy.linalg.eigh(a, b, type=kind, eigvals_only=True))
+    close(*problem(a, b, np.asarray(v), np.asarray(w)))
+    close(np.asarray(v).conj().T @ norm(b) @ np.asarray(v), np.eye(4))
+    close(linalg.eigh(triangle(a), triangle(b), lower=lower, type=kind, eigvals_only=True), w)
+
+
+def test_generalized_eigenvalues_of_batches_and_of_no_positive_matrix():
+    a, b = RNG.normal(size=(3, 1, 2, 2)), np.stack([np.eye(2), np.diag([2.0, 3.0])])
+    w, v = linalg.eigh(a, b)
+    assert w.shape == (3, 2, 2) and v.shape == (3, 2, 2, 2)
+    close(w[1, 1], scipy.linalg.eigh(a[1, 0], b[1], eigvals_only=True))
+    assert np.isnan(linalg.eigh(np.eye(2), -np.eye(2), eigvals_only=True)).all()
+
+
 @pytest.mark.parametrize("call, error, message", [
-    (lambda: linalg.eigh(A, B), NotImplementedError, "eigh: only b=None is supported"),
-    (lambda: linalg.eigh(A, type=2), NotImplementedError, "only type=1 and eigvals=None are supported, got type=2"),
+    (lambda: linalg.eigh(A, B), ValueError, r"eigh: a and b must be square matrices of one size, got f64\[4,4\] and f64\[4,2\]"),
+    (lambda: linalg.eigh(A, type=4), ValueError, "eigh: type must be 1, 2 or 3, got 4"),
+    (lambda: linalg.eigh(A, eigvals=(0, 1)), NotImplementedError, r"eigh: eigvals must be None, got \(0, 1\)"),
     (lambda: linalg.eigh_tridiagonal(A[0], A[1, :3], select="v"), NotImplementedError, "select='v', tol and key are not supported"),
     (lambda: linalg.eigh_tridiagonal(A[0], A[1]), ValueError, r"d must be real \[..., n\] and e real \[..., n - 1\]"),
     (lambda: linalg.eigh_tridiagonal(A[0], A[1, :3], select="i", select_range=(2, 7)), ValueError, "two indices from 0 to 3"),

@@ -38,7 +38,7 @@ def eigh(
     type: int = 1,
     check_finite: bool = True,
 ) -> Any:
-    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices."""
+    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices: w and v with a v = w v."""
 def eigh_tridiagonal(
     d: ArrayLike,
     e: ArrayLike,

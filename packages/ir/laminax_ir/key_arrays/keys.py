@@ -196,10 +196,12 @@ class PRNGKeyArray:
         return (self._with_words(words, functools.partial(_row, i)) for i, words in enumerate(self.base))
 
     def reshape(self, *shape: Any, order: str = "C") -> PRNGKeyArray:
-        """The same keys in another shape; one size may be -1."""
-        if order != "C":
-            raise NotImplementedError(f"reshape of a key array: only order='C' is supported, got {order!r}")
+        """The same keys in another shape; one size may be -1. By the order "F" the first axis varies fastest."""
         sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        if order == "F":
+            return self.transpose().reshape(tuple(sizes)[::-1]).transpose()
+        if order != "C":
+            raise ValueError(f"reshape of a key array: order must be 'C' or 'F', got {order!r}")
         if -1 in sizes:
             sizes = np.empty(self.shape, bool).reshape(sizes).shape
         return self._with_words(self.base.reshape(*sizes, *self.impl.key_shape), lambda used: used.reshape(sizes))

@@ -16,7 +16,7 @@ from laminax_ir.types.avals import get_aval
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.numpy.arguments import convert, dtype_of, ensure_arrays, inexact, shape_of
+from laminax._src.numerics.numpy.arguments import convert, dtype_of, ensure_arrays, inexact, promote_dtypes, shape_of
 from laminax._src.numerics.numpy.linalg import determinants, equations, factorizations
 
 if TYPE_CHECKING:
@@ -346,28 +346,38 @@ def _qr_multiply(a: ArrayLike, c: ArrayLike, mode: str, conjugate: bool, pivotin
 
 def eigh(a: ArrayLike, b: ArrayLike | None = None, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
          overwrite_b: bool = False, turbo: bool = True, eigvals: None = None, type: int = 1, check_finite: bool = True) -> Any:
-    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices.
+    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices: w and v with a v = w v.
+
+    With b, those of a generalized problem, which a Cholesky factorization of b makes an ordinary one.
 
     Args:
       a: [..., n, n].
-      b: must be None.
-      lower: whether the lower triangle of a is read, or the upper one.
+      b: [..., n, n], positive definite; its batch and a's are broadcast against each other. The result is NaN where it is not positive
+        definite.
+      lower: whether the lower triangles of a and b are read, or the upper ones.
       eigvals_only: whether the eigenvalues alone are returned.
       overwrite_a, overwrite_b, turbo, check_finite: have no effect.
       eigvals: must be None.
-      type: must be 1.
+      type: the problem with b: 1 is a v = w b v, 2 is a b v = w v, and 3 is b a v = w v.
 
     Returns:
-      w, real[..., n], and v, [..., n, n], eigenvectors in its columns; or w alone.
+      w, real[..., n], and v, [..., n, n], eigenvectors in its columns; or w alone. v^H v is the identity; with b, v^H b v is for types 1
+      and 2, and v^H b^-1 v for type 3.
 
     Raises:
-      NotImplementedError: if b, eigvals or type is not what it must be.
+      NotImplementedError: if eigvals is not None.
+      ValueError: if type is not 1, 2 or 3, or the matrices have different sizes.
+
+    Source: LAPACK Users' Guide, "Generalized symmetric definite eigenproblems".
     """
-    if b is not None:
-        raise NotImplementedError("eigh: only b=None is supported; with a Cholesky factor L of b, the problem is that of L^-1 a L^-H")
-    if type != 1 or eigvals is not None:
-        raise NotImplementedError(f"eigh: only type=1 and eigvals=None are supported, got {type=} and {eigvals=}")
-    result = _eigh(a, lower=bool(lower), eigvals_only=bool(eigvals_only))
+    if eigvals is not None:
+        raise NotImplementedError(f"eigh: eigvals must be None, got {eigvals!r}. Slice the whole result.")
+    if type not in (1, 2, 3):
+        raise ValueError(f"eigh: type must be 1, 2 or 3, got {type!r}")
+    if b is None:
+        result = _eigh(a, lower=bool(lower), eigvals_only=bool(eigvals_only))
+    else:
+        result = _generalized_eigh(a, b, lower=bool(lower), eigvals_only=bool(eigvals_only), kind=int(type))
     return result[0] if eigvals_only else result
 
 
@@ -375,6 +385,40 @@ def eigh(a: ArrayLike, b: ArrayLike | None = None, lower: bool = True, eigvals_o
 def _eigh(a: ArrayLike, lower: bool, eigvals_only: bool) -> tuple[Array, ...]:
     v, w = la.eigh(inexact("eigh", a), lower=lower, symmetrize_input=False)
     return (w,) if eigvals_only else (w, v)
+
+
+@fused(static_argnames=("lower", "eigvals_only", "kind"))
+def _generalized_eigh(a: Array, b: Array, lower: bool, eigvals_only: bool, kind: int) -> tuple[Array, ...]:
+    a, b = promote_dtypes("eigh", inexact("eigh", a), inexact("eigh", b))
+    if len(a.shape) < 2 or len(b.shape) < 2 or not a.shape[-2] == a.shape[-1] == b.shape[-2] == b.shape[-1]:
+        raise ValueError(f"eigh: a and b must be square matrices of one size, got {get_aval(a).str_short()} and {get_aval(b).str_short()}")
+    batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (jnp.broadcast_to(_from_triangle(x, lower), (*batch, *x.shape[-2:])) for x in (a, b))
+    factor = la.cholesky(b, symmetrize_input=False)
+
+    def without_factor(x: Array, conjugate: bool = False) -> Array:
+        """The solution y of L y = x, or of L^H y = x."""
+        return la.triangular_solve(factor, x, left_side=True, lower=True, transpose_a=conjugate, conjugate_a=conjugate)
+
+    if kind == 1:
+        ordinary = without_factor(_adjoint(without_factor(a)))
+    else:
+        ordinary = jnp.matmul(_adjoint(factor), jnp.matmul(a, factor, precision="highest"), precision="highest")
+    v, w = la.eigh(ordinary, lower=True, symmetrize_input=True)
+    if eigvals_only:
+        return (w,)
+    return w, jnp.matmul(factor, v, precision="highest") if kind == 3 else without_factor(v, conjugate=True)
+
+
+def _adjoint(x: Array) -> Array:
+    return jnp.conj(jnp.swapaxes(x, -1, -2))
+
+
+def _from_triangle(x: Array, lower: bool) -> Array:
+    """The Hermitian matrix of which one triangle is given; the other one is not read."""
+    given = jnp.tril(x) if lower else jnp.triu(x)
+    inside = jnp.tril(x, -1) if lower else jnp.triu(x, 1)
+    return given + _adjoint(inside)
 
 
 def eigh_tridiagonal(d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False, select: str = "a",
