@@ -165,3 +165,17 @@ def test_bad_eigenvalue_problems(a, x, message):
     a = a if callable(a) else a.astype(np.float32)
     with pytest.raises(ValueError, match=message):
         linalg.lobpcg_standard(a, x.astype(np.float32))
+
+
+@pytest.mark.parametrize("kind", [sparse.COO, sparse.CSR, sparse.CSC, sparse.BCOO, sparse.BCSR])
+def test_derivatives_with_respect_to_matrices_of_every_format(kind):
+    """d (M @ v) . u / dM is u v^T, at the places of M. Of COO, CSR and CSC matrices there was an AttributeError."""
+    dense = np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]], np.float32)
+    u, v = np.array([1.0, -2.0], np.float32), np.array([4.0, 5.0, 6.0], np.float32)
+    matrix = kind.fromdense(dense)
+    slope = sparse.grad(lambda m: jnp.vdot(m @ v, u))(matrix)
+    assert type(slope) is kind and slope.shape == (2, 3)
+    np.testing.assert_array_equal(slope.todense(), np.outer(u, v) * (dense != 0))
+    value, same = sparse.value_and_grad(lambda m: jnp.vdot(m @ v, u))(matrix)
+    np.testing.assert_array_equal(value, u @ dense @ v)
+    np.testing.assert_array_equal(same.todense(), slope.todense())

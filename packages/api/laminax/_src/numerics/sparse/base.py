@@ -135,5 +135,6 @@ def is_sparse(x: Any) -> bool:
 
 
 def with_data(x: Any, data: Any) -> Any:
-    """A sparse array with other values at the same places."""
-    return type(x)((data, *x._bufs[1:]), **x._info._asdict())
+    """A sparse array, of any format, with other values at the same places."""
+    (_, *places), shape_and_order = x.tree_flatten()
+    return type(x).tree_unflatten(shape_and_order, (data, *places))
