@@ -157,7 +157,7 @@ def key_data(keys: ArrayLike) -> Array:
 def key_dtype(impl_spec: Any = None) -> KeyDType:
     """The dtype of a generator's keys, `key<fry>` by default."""
 def key_impl(keys: ArrayLike) -> str | PRNGSpec:
-    """The name of the generator of an array of keys; of one that was defined by `extend.random.define_prng_impl` what that returned."""
+    """The name of the generator of an array of keys; for one that `extend.random.define_prng_impl` defined, what that returned."""
 def laplace(key: ArrayLike, shape: Sequence[int] = ..., dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Samples of the Laplace distribution, with density exp(-|x|) / 2."""
 def loggamma(
@@ -169,7 +169,7 @@ def loggamma(
     method: str = 'exact',
     out_sharding: Any = None,
 ) -> Array:
-    """Logarithms of samples of the gamma distribution, which small a need: the samples themselves would underflow."""
+    """Logarithms of samples of the gamma distribution, for small a, where the samples themselves would underflow."""
 def logistic(key: ArrayLike, shape: Sequence[int] = ..., dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Samples of the logistic distribution, with density exp(-x) / (1 + exp(-x))²."""
 def lognormal(

@@ -56,7 +56,8 @@ def l2_norm(tree: Any) -> _Array:
 def make_schedule(scalar_or_schedule: float | _Schedule) -> _Schedule:
     """A schedule of itself, or the constant one of a scalar."""
 def momentum(step_size: _Schedule | float, mass: float) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-    """Gradient descent with momentum: along the sum of gradients, each `mass` times the one after it."""
+    """Gradient descent with momentum: steps go along a sum of the gradients so far, each of which weighs `mass` times as much as the
+    next."""
 def nesterov(step_size: _Schedule | float, mass: float) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
     """Gradient descent with Nesterov's momentum, which looks one step ahead. Args and Returns as of `momentum`."""
 def optimizer(
@@ -85,6 +86,6 @@ def rmsprop_momentum(
 def sgd(step_size: _Schedule | float) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
     """Stochastic gradient descent."""
 def sm3(step_size: _Schedule | float, momentum: float = 0.9) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-    """SM3: like Adagrad, but of the sums of squares only one vector per axis is kept, of upper bounds."""
+    """SM3: like Adagrad, but in place of the sums of squares it keeps upper bounds of them, one vector per axis."""
 def unpack_optimizer_state(opt_state: _OptimizerState) -> Any:
     """The parameters' pytree, with a `JoinPoint` that holds the state's pytree for each leaf: a form to save."""

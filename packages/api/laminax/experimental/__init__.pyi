@@ -33,7 +33,7 @@ from laminax.experimental import xla_metadata as xla_metadata
 __all__: list[str]
 
 def cur_qdd(x: Any) -> NoReturn:
-    """Not supported: what is in a value of a type of one's own."""
+    """Not supported: the contents of a value of a user's type."""
 def io_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: Any,

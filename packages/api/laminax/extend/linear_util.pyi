@@ -13,7 +13,7 @@ __all__: list[str]
 def cache(call: Callable[..., Any], *, explain: None = None) -> Callable[..., Any]:
     """Remembers what `call(fun, *args)` gave for equal functions, transformations and arguments, as long as the function lives."""
 def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[bool, Any]:
-    """Of two stores, of which one was filled: whether it is the first, and its value."""
+    """Whether the first of two stores was filled, or else the second, and the value of the one that was."""
 def transformation(gen: Callable[..., Any], fun: _WrappedFun | None = None, *gen_static_args: Hashable) -> Any:
     """As `transformation2`, of a generator: it yields `(args, kwargs)`, is sent the result, and yields its own result."""
 def transformation2(gen: Callable[..., Any], fun: _WrappedFun, *gen_static_args: Hashable) -> _WrappedFun:

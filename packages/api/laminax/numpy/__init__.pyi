@@ -418,7 +418,7 @@ def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = Non
 def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
     """Sums of the elements up to each one along an axis."""
 def cumulative_prod(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: _bool = False) -> Array:
-    """Products of the elements up to each one along an axis; parameters as for `cumulative_sum`; the first may be a 1."""
+    """Products of the elements up to each one along an axis; parameters as for `cumulative_sum`; `include_initial` puts a 1 first."""
 def cumulative_sum(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: _bool = False) -> Array:
     """Sums of the elements up to each one along an axis, as the array API standard has it."""
 def deg2rad(x: ArrayLike, /) -> Array:

@@ -1,1 +1,1 @@
-"""Checks inside of programs, breakpoints, and helpers of tests."""
+"""Breakpoints, a report of the environment, and helpers of tests."""

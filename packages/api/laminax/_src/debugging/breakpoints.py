@@ -104,14 +104,14 @@ def _frames(frame: FrameType | None, filter_frames: bool, count: int | None) -> 
 
 
 class _AsItWas:
-    """A value that is known already; the callback passes it on."""
+    """A value that is known while the function is traced: the debugger shows it as it was then."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
 def _with_tracers_only(value: Any) -> Any:
-    """A variable's value with tracers for leaves, whose values the callback gets; those of no use any more are only described."""
+    """A variable's value in which only tracers are leaves: the callback gets their values. Those of ended traces are described."""
     try:
         leaves = tree_leaves(value)
     except (TypeError, ValueError):  # such as keys that cannot be sorted
@@ -170,7 +170,7 @@ class _CommandLine(cmd.Cmd):
         self.do_p(line)
 
     def emptyline(self) -> bool:
-        """Nothing, and goes on; by default the last command is repeated."""
+        """An empty line does nothing; in the base class it would repeat the last command."""
         return False
 
     def do_list(self, _: str) -> None:

@@ -11,7 +11,7 @@ from laminax.api_util import *  # noqa: F403
 
 def infer_argnums_and_argnames(signature: inspect.Signature, argnums: int | Iterable[int] | None, argnames: str | Iterable[str] | None
                                ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Positions and names of the same arguments: where one of them is None it is found in the signature, by the other.
+    """The positions and the names of the same arguments: whichever is None is found from the other one and the signature.
 
     Args:
       signature: of the function.

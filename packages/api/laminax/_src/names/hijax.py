@@ -83,7 +83,7 @@ class AvalMutableQDD(AvalQDD):
 
 
 class aval_method:  # noqa: N801  (a decorator)
-    """Marks a method of a type of values as one of the values, whose type it gets in their place.
+    """Marks a method of a type as one that its values have: it is called with the type in place of the value.
 
     Args:
       fun: the method.
@@ -126,7 +126,7 @@ def register_hitype(val_cls: type, typeof_fn: Callable[[Any], Any]) -> None:
 
 
 def cur_qdd(x: Any) -> NoReturn:
-    """Not supported: what is in a value of a type of one's own.
+    """Not supported: the contents of a value of a user's type.
 
     Raises:
       NotImplementedError: always.

@@ -111,7 +111,7 @@ def _normalized(weights: Array) -> Array:
 
 
 def _padded_weights(size: int, place: Any, kernel: Callable, dtype: Any) -> Array:
-    """Of an image that goes on with the pixels of its edges: what counts beyond an edge counts at the edge."""
+    """The weights for an image that its edges continue: what pixels beyond an edge would weigh is added to the pixel at the edge."""
     around = np.arange(-2, size + 2)
     weights = kernel(jnp.abs(place[None, :] - jnp.asarray(around, dtype=dtype)[:, None])).astype(dtype)
     before, inside, behind = weights[:2], weights[2:-2], weights[-2:]
@@ -120,7 +120,7 @@ def _padded_weights(size: int, place: Any, kernel: Callable, dtype: Any) -> Arra
 
 
 def _overlaps(size: int, place: Any, width: Any, dtype: Any) -> Array:
-    """The lengths that each pixel and the interval of each new one have in common; that interval has the given width."""
+    """How much of each pixel lies within the interval of each new one, which has the given width."""
     left, pixels = (place + 0.5 - width / 2)[None, :], jnp.arange(size, dtype=dtype)[:, None]
     return jnp.maximum(0, jnp.minimum(left + width, pixels + 1) - jnp.maximum(left, pixels)).astype(dtype)
 

@@ -1,4 +1,4 @@
-"""Where arrays of random keys are: what arrays say of their devices and memory, said of keys.
+"""Where arrays of random keys are: the properties of arrays that tell their devices and memory, for keys.
 
 Keys lie where their words do, so most of it is the words' own answer; shardings and shards are those of the words without the
 axes of the words.

@@ -119,7 +119,7 @@ def valid_jaxtype(x: Any) -> bool:
 
 
 def _traces() -> Iterator[Trace]:
-    """The traces at work, from the current one down to what they hand operations to."""
+    """The traces at work, from the current one to the outermost; each hands operations to the next."""
     trace: Any = state.trace
     while trace is not None and trace is not eval_trace:
         yield trace

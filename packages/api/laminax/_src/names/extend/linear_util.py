@@ -170,7 +170,7 @@ class _RunGeneratorWithAux(_RunGenerator):
 
 
 def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[bool, Any]:
-    """Of two stores, of which one was filled: whether it is the first, and its value.
+    """Whether the first of two stores was filled, or else the second, and the value of the one that was.
 
     Raises:
       StoreException: if both were filled, or none.

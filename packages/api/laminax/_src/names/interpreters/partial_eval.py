@@ -1,4 +1,4 @@
-"""Tracing flat functions to programs, and thinning programs out, by JAX's names."""
+"""Tracing flat functions to programs, and taking out of programs what is not needed, by JAX's names."""
 
 from __future__ import annotations
 

@@ -96,6 +96,6 @@ def _batch_and_channels(rank: int, spec: str | None) -> tuple[int, int]:
 
 
 def _with_ones(sizes: Sequence[int], axes: tuple[int, int]) -> tuple[int, ...]:
-    """The sizes of the other axes, with 1 for these."""
+    """The sizes of all axes: 1 for the given ones, and in turn the given sizes for the others."""
     rest = iter(sizes)
     return tuple([1 if axis in axes else next(rest) for axis in range(len(sizes) + 2)])

@@ -45,7 +45,7 @@ def sgd(step_size: Schedule | float) -> tuple[Callable, Callable, Callable]:
 
 @optimizer
 def momentum(step_size: Schedule | float, mass: float) -> tuple[Callable, Callable, Callable]:
-    """Gradient descent with momentum: along the sum of gradients, each `mass` times the one after it.
+    """Gradient descent with momentum: steps go along a sum of the gradients so far, each of which weighs `mass` times as much as the next.
 
     Args:
       step_size: a positive scalar or a schedule.
@@ -213,7 +213,7 @@ def adamax(step_size: Schedule | float, b1: float = 0.9, b2: float = 0.999, eps:
 
 @optimizer
 def sm3(step_size: Schedule | float, momentum: float = 0.9) -> tuple[Callable, Callable, Callable]:
-    """SM3: like Adagrad, but of the sums of squares only one vector per axis is kept, of upper bounds.
+    """SM3: like Adagrad, but in place of the sums of squares it keeps upper bounds of them, one vector per axis.
 
     Args:
       step_size: a positive scalar or a schedule.

@@ -58,7 +58,7 @@ def sigmoid(x: ArrayLike) -> Array:
 
 
 def _operand(name: str, x: Any) -> Any:
-    """x as an array: NumPy's operators and comparisons would take host values for others, in other dtypes."""
+    """x as an array of laminax: on host values NumPy's own operators and comparisons would compute, in other dtypes."""
     return as_array(ensure_array(name, x))
 
 

@@ -158,7 +158,7 @@ def _one_hot(x: ArrayLike, *, num_classes: SymbolicDim | int, dtype: np.dtype, a
 
 
 def _may_exceed(num_classes: SymbolicDim | int, dtype: np.dtype) -> bool:
-    """Whether the last class may have a number that the dtype does not have."""
+    """Whether the number of the last class may be too large for the dtype."""
     if isinstance(num_classes, int):
         return num_classes - 1 > dtypes.iinfo(dtype).max
     return dtype.itemsize < 4  # a size that is an expression

@@ -128,7 +128,7 @@ def strong_unless_scalar(result: Any, *operands: Any) -> Any:
 
 
 def promote_numeric(name: str, *args: Any) -> Sequence[Any]:
-    """The arguments, bools as the default integer if all are bools: for functions that bools have no meaning for."""
+    """The arguments; where all are bools, as the default integer: for functions that have no meaning for bools."""
     arrays = ensure_arrays(name, *args)
     if all(type(x) is bool or getattr(x, "dtype", None) == np.bool_ for x in arrays):
         return [convert(x, dtypes.scalar_dtype(int)) for x in arrays]

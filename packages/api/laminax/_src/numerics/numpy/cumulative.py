@@ -96,7 +96,7 @@ def cumulative_sum(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike
 
 
 def cumulative_prod(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False) -> Array:
-    """Products of the elements up to each one along an axis; parameters as for `cumulative_sum`; the first may be a 1.
+    """Products of the elements up to each one along an axis; parameters as for `cumulative_sum`; `include_initial` puts a 1 first.
 
     Integers keep their dtype by default.
     """

@@ -94,7 +94,7 @@ _SMALL_BAND = 1024
 
 
 def _band(shape: tuple[int, ...], k: Any, compare: Callable) -> Any:
-    """Where column - row compares so with k."""
+    """A bool matrix: where the comparison of column - row with k holds."""
     if type(k) is int and is_constant_shape(shape) and shape[0] * shape[1] <= _SMALL_BAND:
         return _small_band(shape, k, compare is op.eq)
     row = shape_ops.broadcasted_iota(np.int32, shape, 0)
@@ -105,7 +105,7 @@ def _band(shape: tuple[int, ...], k: Any, compare: Callable) -> Any:
 
 @functools.lru_cache(maxsize=256)
 def _small_band(shape: tuple[int, int], k: int, is_line: bool) -> np.ndarray:
-    """The same as a constant; one object for all, so that programs with it are found to be equal."""
+    """`_band` as a constant: one object for equal arguments, so that programs with it are found to be equal."""
     distance = np.arange(shape[0])[:, None] + k - np.arange(shape[1])
     mask = distance == 0 if is_line else distance >= 0
     mask.flags.writeable = False

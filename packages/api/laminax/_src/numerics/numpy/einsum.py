@@ -79,7 +79,7 @@ def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any =
 
 
 def _has_one_product(operands: Sequence) -> bool:
-    """Whether there are two arrays or one, so that no sum is of sums."""
+    """Whether at most two arrays are multiplied, so that nothing is summed that is a sum already."""
     return sum(not isinstance(x, (str, list, tuple)) for x in operands) <= 2
 
 

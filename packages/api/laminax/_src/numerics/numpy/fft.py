@@ -116,7 +116,7 @@ def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
 
 
 def _opposite(name: str, norm: Any) -> str:
-    """The norm of the transform that a Hermitian one is computed by, which runs the other way."""
+    """The norm for the transform in the other direction, by which a Hermitian transform is computed."""
     return {"backward": "forward", "forward": "backward"}.get(_checked_norm(name, norm), norm)
 
 

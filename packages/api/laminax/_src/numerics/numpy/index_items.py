@@ -278,7 +278,7 @@ def scalar_masks_removed(shape: tuple[int, ...], index: Any) -> tuple[Any, int |
 
 
 def _meant(index: Sequence) -> str:
-    """Whether an index that is a list is rather meant as an array or as a tuple."""
+    """What a list as an index probably means, for the message that refuses it: "array" or "tuple"."""
     return "array" if all(item is not None and type(item) is not slice and np.ndim(item) == 0 for item in index) else "tuple"
 
 

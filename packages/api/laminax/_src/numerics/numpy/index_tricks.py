@@ -82,7 +82,7 @@ def _range_of(name: str, part: Any) -> Any:
 
 
 def _known(what: str, value: Any) -> Any:
-    """A part of a slice, which decides a shape; None and Python scalars as they are."""
+    """A part of a slice as a known number, since it decides a shape; None and Python scalars stay as they are."""
     if not isinstance(value, Tracer):
         return value
     if (known := value.concrete_value()) is None:

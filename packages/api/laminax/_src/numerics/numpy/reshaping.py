@@ -212,7 +212,7 @@ def atleast_3d(*arys: ArrayLike) -> Array:
 
 
 def _at_least(name: str, arrays: tuple, new_axes: tuple[tuple[int, ...], ...]) -> Any:
-    """The arrays with the new axes for their rank, where there are any."""
+    """The arrays, each with the new axes that its rank asks for."""
     if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)):
         arrays = (asarray(arrays[0]),)
     operands = ensure_arrays(name, *arrays)

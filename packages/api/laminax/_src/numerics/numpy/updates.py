@@ -221,7 +221,7 @@ class IndexUpdateRef:
 
     def apply(self, func: Callable, *, indices_are_sorted: bool = False, mode: Any = None, out_sharding: Any = None,
               unique_indices: bool = False, wrap_negative_indices: bool = True) -> Any:
-        """x with x[index] = func(x[index]), for an elementwise function; an element named twice is met twice."""
+        """x with x[index] = func(x[index]), for an elementwise function, which is applied twice to an element that is named twice."""
         if out_sharding is not None:
             return split_result("ndarray.at[...].apply", out_sharding, lambda: self.apply(
                 func, indices_are_sorted=indices_are_sorted, mode=mode, unique_indices=unique_indices,

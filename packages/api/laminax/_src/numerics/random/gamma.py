@@ -193,7 +193,7 @@ def gamma(key: ArrayLike, a: ArrayLike, shape: Sequence[int] | None = None, dtyp
 @takes_out_sharding
 def loggamma(key: ArrayLike, a: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *, method: str = "exact",
              out_sharding: Any = None) -> Array:
-    """Logarithms of samples of the gamma distribution, which small a need: the samples themselves would underflow.
+    """Logarithms of samples of the gamma distribution, for small a, where the samples themselves would underflow.
 
     Args:
       key: a key, typed or raw.

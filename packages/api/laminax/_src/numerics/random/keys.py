@@ -267,7 +267,7 @@ def wrap_key_data(key_bits_array: ArrayLike, *, impl: Any = None, dtype: DTypeLi
 
 
 def key_impl(keys: ArrayLike) -> str | PRNGSpec:
-    """The name of the generator of an array of keys; of one that was defined by `extend.random.define_prng_impl` what that returned."""
+    """The name of the generator of an array of keys; for one that `extend.random.define_prng_impl` defined, what that returned."""
     impl = typed_key("key_impl", keys, allow_batched=True).dtype.impl
     return impl.name if impl.functions is None else PRNGSpec(impl)
 

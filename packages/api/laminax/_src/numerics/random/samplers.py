@@ -571,7 +571,7 @@ def randint(key: ArrayLike, shape: Sequence[int], minval: ArrayLike, maxval: Arr
 
 
 def _as_integer(x: Any, dtype: Any = None) -> Any:
-    """Integers as they are, of a Python int the default dtype; other numbers converted."""
+    """Integers as they are, a Python int in the default dtype; other numbers are converted to it."""
     aval = get_aval(x)
     wanted = dtype or (aval.dtype if dtypes.issubdtype(aval.dtype, dtypes.integer) else dtypes.scalar_dtype(int))
     return converted(x, wanted)

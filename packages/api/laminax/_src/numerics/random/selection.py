@@ -93,7 +93,7 @@ def _sorted_by_words(key: ArrayLike, x: Any, axis: int) -> tuple[Any, Any]:
 
 
 def _shuffle_symbolic(key: ArrayLike, x: Any, size: SymbolicDim, axis: int) -> Array:
-    """As for sizes that are numbers: each further round is for sizes above those for which fewer are enough."""
+    """`_shuffle` for a symbolic size: each further round is made where the size is too large for the rounds before it."""
     value = dim_as_value(size)
     for enough in (1, 1625, 2642245):  # for no round, for one, and for two
         key, x = cond(value > enough, lambda key, x: _sorted_by_words(key, x, axis), lambda key, x: (key, x), key, x)

@@ -123,7 +123,7 @@ def correlate2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: st
 
 @fused(static_argnames=("mode", "precision"))
 def _correlate2d(in1: ArrayLike, in2: ArrayLike, mode: str, precision: Any) -> Array:
-    """In mode "same" the centre of matrices of even size is the other one of the middle two than `correlate` takes."""
+    """In mode "same", matrices of even size have two middle elements: `correlate` takes one as the centre, this function the other."""
     in1, in2 = _operands("correlate2d", in1, in2)
     if mode != "same":
         return _convolve_directly(in1, jnp.flip(jnp.conj(in2)), name="correlate2d", mode=mode, precision=precision)

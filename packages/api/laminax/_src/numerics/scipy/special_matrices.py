@@ -272,7 +272,7 @@ _GREATEST_INVERSE = 2**11  # with n**2 products of integers of n digits; from 21
 
 
 def _computable(name: str, n: int, greatest: int = _GREATEST) -> int:
-    """The size of a matrix, unless it would never be done, or never fit."""
+    """The size of a matrix, checked: a greater one would take too long to compute on the host, or not fit into its memory."""
     if n > greatest:
         raise ValueError(f"{name}: n must be at most {greatest}, got {n}: the matrix has n**2 elements, and is computed on the host")
     return n

@@ -187,7 +187,7 @@ def _operator(name: str, is_reflected: bool = False) -> Callable[..., Any]:
 
 
 def give_operators(cls: type[Any], names: Mapping[str, str]) -> None:
-    """Gives a class operators by the names of their functions in `laminax.numpy`, those of two operands reflected ones as well."""
+    """Gives a class operators, which call the named functions of `laminax.numpy`; those of two operands are also given reflected."""
     for name, function in names.items():
         setattr(cls, f"__{name}__", _operator(function))
         if name in ("matmul", "mul", "add", "sub", "truediv", "pow"):

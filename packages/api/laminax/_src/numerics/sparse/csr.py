@@ -40,7 +40,7 @@ class _Compressed(JAXSparse):
 
     @staticmethod
     def _row_shape_of(shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of the matrix of which one of this shape compresses the rows; and the way back."""
+        """The shape of the matrix whose rows are compressed: the same for CSR, reversed for CSC. Applied twice it gives the shape back."""
         raise NotImplementedError
 
     @classmethod
@@ -58,7 +58,7 @@ class _Compressed(JAXSparse):
         return cls((data, indices, indptr), shape=cls._row_shape_of(rows.shape))
 
     def _rows(self) -> BCOO:
-        """The matrix of which it compresses the rows."""
+        """The matrix whose rows are compressed: itself for CSR, the transpose for CSC."""
         return BCSR(self._bufs, shape=self._row_shape).to_bcoo()
 
     def tree_flatten(self) -> Any:
