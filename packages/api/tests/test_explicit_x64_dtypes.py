@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import laminax
+import laminax.scipy.special
 import laminax.numpy as jnp
 from laminax import lax
 
@@ -110,3 +111,21 @@ def test_random_numbers_of_64_bits_need_x64():
         np.testing.assert_array_equal(laminax.random.bits(laminax.random.key(0), (3,), np.uint64), expected)
         with pytest.raises(NotImplementedError, match="are drawn where enable_x64 holds"):
             laminax.random.normal(laminax.random.key(0), (3,), np.float64)
+
+
+@pytest.mark.parametrize("mode", ["warn", "error", "allow"])
+def test_defaults_stay_narrow(mode):
+    """Nobody asks for 64 bits where a function chooses the dtype itself."""
+    x, i = jnp.arange(4, dtype=np.float32), jnp.arange(4, dtype=np.int32)
+    with laminax.enable_x64(False), set_mode(mode):
+        for f in (lambda: jnp.result_type(None), lambda: jnp.mean(i), lambda: jnp.sum(i), lambda: jnp.linspace(0, 1, 3), lambda: i / i,
+                  lambda: jnp.argsort(x), lambda: jnp.argmax(x), lambda: jnp.cumsum(i), lambda: jnp.fft.fft(i), lambda: jnp.var(i),
+                  lambda: jnp.histogram(x)[0], lambda: jnp.bincount(i), lambda: jnp.unique(i, return_counts=True)[1], lambda: jnp.eye(2),
+                  lambda: jnp.searchsorted(x, x), lambda: jnp.nonzero(i)[0], lambda: laminax.random.normal(laminax.random.key(0)),
+                  lambda: laminax.random.randint(laminax.random.key(0), (2,), 0, 9), lambda: laminax.nn.one_hot(i, 4),
+                  lambda: jnp.linalg.norm(i), lambda: jnp.quantile(i, 0.5), lambda: laminax.scipy.special.gammaln(i), lambda: jnp.hanning(4),
+                  lambda: laminax.lax.top_k(x, 2)[1], lambda: jnp.trapezoid(i), lambda: jnp.percentile(i, 50), lambda: jnp.fft.fftfreq(4),
+                  lambda: jnp.logspace(0, 1, 3), lambda: jnp.indices((2, 2)), lambda: jnp.tri(3), lambda: jnp.median(i)):
+            result = f()
+            dtype = np.dtype(getattr(result, "dtype", result))
+            assert dtype.itemsize <= (8 if dtype.kind == "c" else 4)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import laminax
+import laminax.experimental
 from laminax import numpy as jnp
 
 
@@ -115,3 +116,20 @@ def test_data_of_this_process_by_device_and_partition_spec():
     assert split.sharding.spec == laminax.sharding.PartitionSpec("x")
     with pytest.raises(ValueError, match="is a partition spec, and no mesh is set"):
         laminax.make_array_from_process_local_data(laminax.sharding.PartitionSpec("x"), data)
+
+
+@pytest.mark.parametrize("call, error, words", [
+    (lambda: laminax.sharding.PartitionSpec("x", ("y", ("z",))), ValueError, "A tuple inside PartitionSpec cannot contain a nested tuple"),
+    (lambda: jnp.fft.fftfreq(10, d=[0, 1]), ValueError, r"The d argument of .*fftfreq only takes a single value\. Got d = \[0, 1\]\."),
+    (lambda: laminax.lax.fft(jnp.ones((2, 3), np.complex64), "fft", (4,)), ValueError,
+     r"FFT input shape \(2, 3\) minor dimensions must be equal to fft_lengths \(4,\)"),
+    (lambda: laminax.vmap(lambda x: laminax.lax.cond(x > 0, lambda x: laminax.experimental.io_callback(lambda x: x, x, x), lambda x: x, x))(
+        jnp.ones(2)), NotImplementedError, "IO effect not supported in vmap-of-cond."),
+], ids=range(4))
+def test_words_about_operations(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_the_result_type_of_none_is_the_default_of_floats():
+    assert jnp.result_type(None) == jnp.ones(()).dtype == jnp.result_type(None, np.int8)

@@ -49,12 +49,13 @@ def _fft_shape(x: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[int, ...
     if fft_type == FftType.IRFFT:
         expected = (*fft_lengths[:-1], fft_lengths[-1] // 2 + 1)
         if sizes != expected:
-            raise ValueError(f"fft: the last axes of the input of IRFFT, {x.str_short()}, must be {expected} for fft_lengths "
-                             f"{fft_lengths}")
+            raise ValueError(f"IRFFT input shape {x.shape} minor dimensions must be equal to all except the last fft_length, and to half "
+                             f"of "
+                             f"that and one: {expected} for fft_lengths {fft_lengths}; the input is {x.str_short()}")
         return x.update(shape=(*kept, *fft_lengths), dtype=COMPONENT_OF[x.dtype])
     if sizes != fft_lengths:
-        raise ValueError(f"fft: the last axes of the input of {fft_type.name}, {x.str_short()}, must be equal to fft_lengths "
-                         f"{fft_lengths}")
+        raise ValueError(f"FFT input shape {x.shape} minor dimensions must be equal to fft_lengths {fft_lengths}; the input of "
+                         f"{fft_type.name} is {x.str_short()}")
     if is_real:
         return x.update(shape=(*kept, *fft_lengths[:-1], fft_lengths[-1] // 2 + 1), dtype=COMPLEX_OF[x.dtype])
     return x

@@ -187,6 +187,9 @@ def _normal_entry(entry: Any) -> Any:
     """A tuple of one name as the name, an empty one as None."""
     if isinstance(entry, (tuple, list)):
         names = tuple(entry)
+        if any(isinstance(name, (tuple, list)) for name in names):
+            raise ValueError(f"A tuple inside PartitionSpec cannot contain a nested tuple. Got {names}. Write the names one after the "
+                             f"other.")
         return None if not names else names[0] if len(names) == 1 else names
     return entry
 

@@ -167,7 +167,8 @@ def _select_branch(axis: Any, index: ArrayLike, operands: Sequence[Any], mapped:
     branch there does not become NaN in the derivatives of these examples.
     """
     if has_io(*branches):
-        raise NotImplementedError("vmap of cond: the predicate is batched and a branch has IO effects, which would run for "
+        raise NotImplementedError("IO effect not supported in vmap-of-cond. vmap of cond: the predicate is batched and a branch has IO "
+                                  "effects, which would run for "
                                   "examples that did not choose it. Move the effects out of the branches.")
     count = len(branches[0].out_avals)
     results = []

@@ -144,7 +144,8 @@ def _batch_while(cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, axis: Any, ma
     if not is_masked:
         return loop
     if has_io(cond_jaxpr, body_jaxpr):
-        raise NotImplementedError("vmap of while_loop: the condition is batched and the loop has IO effects, which would run "
+        raise NotImplementedError("IO effect not supported in vmap-of-while. vmap of while_loop: the condition is batched and the loop "
+                                  "has IO effects, which would run "
                                   "for examples that are done. Move the effects out of the loop.")
     return _masked(loop, len(cond_consts) + cond_nconsts, len(body_consts) + body_nconsts, carry_flags)
 

@@ -333,7 +333,7 @@ def _size_argument(name: str, n: Any) -> int:
 
 def _frequencies(name: str, cycles: np.ndarray, n: int, d: Any, dtype: Any, device: Any) -> Any:
     if isinstance(d, (list, tuple)) or shape_of(ensure_array(name, d)):
-        raise ValueError(f"{name}: the d argument only takes a single value, got d = {d!r}")
+        raise ValueError(f"The d argument of laminax.numpy.fft.{name} only takes a single value. Got d = {d!r}.")
     dtype = user_dtype(name, float if dtype is None else dtype)
     span = op.mul(convert(d, dtype), scalar_like(n, dtype))
     return placed(op.div(cycles.astype(dtype), span), device)

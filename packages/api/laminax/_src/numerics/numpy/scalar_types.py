@@ -79,7 +79,7 @@ def result_type(*args: Any) -> np.dtype:
     Raises:
       ValueError: if there is no argument, or no common dtype.
     """
-    return dtypes.result_type(*(np.float64 if x is None else _plain(x) for x in args))
+    return dtypes.result_type(*(dtypes.scalar_dtype(float) if x is None else _plain(x) for x in args))
 
 
 def can_cast(from_: DTypeLike, to: DTypeLike, casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"] = "safe") -> bool:
