@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import laminax
-import laminax.scipy.special
 import laminax.numpy as jnp
+import laminax.scipy.special
 from laminax import lax
 
 TENTH, LARGE = 0.1, 2**53 + 1  # neither is a number of 32 bits
