@@ -123,7 +123,8 @@ def test_defaults_stay_narrow(mode):
                   lambda: jnp.histogram(x)[0], lambda: jnp.bincount(i), lambda: jnp.unique(i, return_counts=True)[1], lambda: jnp.eye(2),
                   lambda: jnp.searchsorted(x, x), lambda: jnp.nonzero(i)[0], lambda: laminax.random.normal(laminax.random.key(0)),
                   lambda: laminax.random.randint(laminax.random.key(0), (2,), 0, 9), lambda: laminax.nn.one_hot(i, 4),
-                  lambda: jnp.linalg.norm(i), lambda: jnp.quantile(i, 0.5), lambda: laminax.scipy.special.gammaln(i), lambda: jnp.hanning(4),
+                  lambda: jnp.linalg.norm(i), lambda: jnp.quantile(i, 0.5), lambda: laminax.scipy.special.gammaln(i),
+                  lambda: jnp.hanning(4),
                   lambda: laminax.lax.top_k(x, 2)[1], lambda: jnp.trapezoid(i), lambda: jnp.percentile(i, 50), lambda: jnp.fft.fftfreq(4),
                   lambda: jnp.logspace(0, 1, 3), lambda: jnp.indices((2, 2)), lambda: jnp.tri(3), lambda: jnp.median(i)):
             result = f()
