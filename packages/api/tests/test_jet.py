@@ -100,3 +100,13 @@ def test_types_of_single_precision():
 def test_operations_without_a_rule():
     with pytest.raises(NotImplementedError, match=r"Taylor-mode rule \(of jet\) for 'sort' not implemented"):
         derivatives(jnp.sort, np.ones(3), 2)
+
+
+def test_terms_of_a_choice_are_not_part_of_the_result():
+    """A boolean has no derivatives: `where` takes the terms of what it chooses."""
+    rng = np.random.default_rng(0)
+    choice, x, y = rng.random((2, 3)) < 0.5, *rng.normal(size=(2, 2, 3)).astype(np.float32)
+    terms = rng.normal(size=(3, 3, 2, 3)).astype(np.float32)
+    value, series = jet(jnp.where, (choice, x, y), [list(t) for t in terms])
+    np.testing.assert_array_equal(value, np.where(choice, x, y))
+    np.testing.assert_allclose(series, np.where(choice, terms[1], terms[2]), rtol=1e-6)

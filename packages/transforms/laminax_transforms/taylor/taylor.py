@@ -252,12 +252,13 @@ def _checked_array(what: str, x: ArrayLike) -> Array:
 
 
 def _checked_term(what: str, term: ArrayLike, primal: ArrayLike) -> Array:
-    """A term as an array of the primal's type; of the default floating-point type beside an integer."""
+    """A term as an array of the primal's type; of the default floating-point type beside an integer or a boolean."""
     _checked_array(what, term)
     aval, expected = get_aval(term), get_aval(primal)
     if aval.shape != expected.shape:
         raise ValueError(f"jet: {what} has shape {aval.shape}, its primal {expected.shape}. A term must have the shape of its primal.")
-    if not dtypes.issubdtype(expected.dtype, dtypes.number) or not dtypes.issubdtype(aval.dtype, dtypes.number):
+    has_terms = dtypes.issubdtype(expected.dtype, dtypes.number) or expected.dtype == np.bool_
+    if not has_terms or not dtypes.issubdtype(aval.dtype, dtypes.number):
         raise TypeError(f"jet: {what} is {aval.str_short()}, its primal {expected.str_short()}; both must be arrays of numbers.")
     if dtypes.issubdtype(aval.dtype, dtypes.complexfloating) and not dtypes.issubdtype(expected.dtype, dtypes.complexfloating):
         raise TypeError(f"jet: {what} is complex, {aval.str_short()}, its primal {expected.str_short()}. Make the primal complex too.")
