@@ -211,6 +211,8 @@ def jet(fun: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]], 
     operands = []
     for i, (x, terms) in enumerate(zip(primals, series)):
         coefficients = [_checked_term(f"term {j} for argument {i}", term, x) for j, term in enumerate(terms)]
+        if get_aval(x).dtype == np.bool_:  # a choice, which has no derivatives: results do not depend on its terms
+            coefficients = [ZERO] * order
         operands.append([x, *_rescaled(coefficients, lambda n: 1 / n, factorial_scaled)])
     trees = []
 
