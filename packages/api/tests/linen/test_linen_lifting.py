@@ -200,6 +200,16 @@ def test_remat_keeps_gradients():
     assert "checkpoint" in str(lx.make_jaxpr(lambda v: remat.apply(v, X, mutable=["counts"]))(variables))
 
 
+def test_remat_has_static_arguments():
+    class Model(nn.Module):
+        def __call__(self, x, static, traced):
+            assert isinstance(static, int) and isinstance(traced, lx.Array)
+            return x * static * traced
+    remat = nn.remat(Model, static_argnums=2)()
+    for apply in (remat.apply, lx.jit(remat.apply, static_argnums=2)):
+        np.testing.assert_allclose(apply({}, X, 2, 3), 6 * X, rtol=1e-6)
+
+
 def test_remat_scan_is_a_loop_in_a_loop():
     def body(module, x):
         return nn.remat_scan(Dense, (2, 3), variable_axes={"params": 0, "counts": 0})(name="d")(x)

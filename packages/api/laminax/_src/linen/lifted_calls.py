@@ -9,7 +9,7 @@ from typing import Any, Callable, Hashable, Iterable, Mapping
 
 import numpy as np
 
-from laminax_ir.pytrees.pytree import broadcast_prefix, register_static, tree_leaves
+from laminax_ir.pytrees.pytree import broadcast_prefix, register_static, tree_leaves, tree_map
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_transforms import checkpoint as plain_checkpoint
 from laminax_transforms import vmap as plain_vmap
@@ -20,6 +20,7 @@ from laminax._src.linen import metadata
 from laminax._src.linen.filters import Filter, names_of
 from laminax._src.linen.lifting import Border, Groups, Keys, axes_in_and_out, split_keys
 from laminax._src.linen.module_calls import ModuleCall, Transform, lift
+from laminax._src.numerics.numpy import namespace as jnp
 
 
 def _as_tuple(positions: int | Iterable[int]) -> tuple[int, ...]:
@@ -141,11 +142,13 @@ def remat(
             inner = border.open(groups, keys)
             return call(inner, *args, **kwargs), border.close(inner)
 
-        run = pure  # nothing is differentiated outside of traces: there operations run as they would without, with the same bits
-        if state.trace is not eval_trace:
-            run = plain_checkpoint(pure, concrete=concrete, prevent_cse=prevent_cse, policy=policy,
-                                   static_argnums=_shifted(_as_tuple(static_argnums), 1))
-        result, written = run(*border.take(), *call.args, **call.kwargs)
+        static = _as_tuple(static_argnums)
+        if state.trace is eval_trace:  # nothing is differentiated: operations run as they would without remat, with the same bits
+            args = tuple(arg if i + 1 in static else tree_map(jnp.asarray, arg) for i, arg in enumerate(call.args))
+            result, written = pure(*border.take(), *args, **tree_map(jnp.asarray, call.kwargs))
+        else:
+            run = plain_checkpoint(pure, concrete=concrete, prevent_cse=prevent_cse, policy=policy, static_argnums=_shifted(static, 1))
+            result, written = run(*border.take(), *call.args, **call.kwargs)
         border.put(written)
         return result
 
