@@ -205,9 +205,10 @@ def test_remat_has_static_arguments():
         def __call__(self, x, static, traced):
             assert isinstance(static, int) and isinstance(traced, lx.Array)
             return x * static * traced
-    remat = nn.remat(Model, static_argnums=2)()
-    for apply in (remat.apply, lx.jit(remat.apply, static_argnums=2)):
-        np.testing.assert_allclose(apply({}, X, 2, 3), 6 * X, rtol=1e-6)
+    for position in (2, -2):
+        for remat in (nn.remat(Model, static_argnums=position)(), nn.jit(Model, static_argnums=(position,))()):
+            for apply in (remat.apply, lx.jit(remat.apply, static_argnums=2)):
+                np.testing.assert_allclose(apply({}, X, 2, 3), 6 * X, rtol=1e-6)
 
 
 def test_remat_scan_is_a_loop_in_a_loop():

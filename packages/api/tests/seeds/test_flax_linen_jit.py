@@ -175,6 +175,17 @@ def test_static_argnums(argnums):
     assert list(log) == [(3, "plain")]  # a Python int, no tracer
 
 
+@pytest.mark.parametrize("options, error, words", [
+    ({"static_argnums": "x"}, TypeError, "static_argnums must be an int or a collection of ints"),
+    ({"static_argnums": -9}, ValueError, r"static_argnums=\(-9,\) of Dense.__call__, which takes 2 positional arguments"),
+    ({"donate_argnums": -9}, ValueError, r"donate_argnums=\(-9,\) of Dense.__call__"),
+    ({"static_argnames": 3}, TypeError, "static_argnames must be a string or a collection of strings"),
+    ({"methods": "missing"}, AttributeError, "missing")])
+def test_bad_options(options, error, words):
+    with pytest.raises(error, match=words):
+        nn.jit(Dense, **options)
+
+
 def test_operations_on_static_arguments_are_python():
     """"Operations that only depend on static arguments will be constant-folded in Python (during tracing), and so the corresponding
     argument values can be any Python object."""

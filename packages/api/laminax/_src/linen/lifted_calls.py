@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import threading
 from functools import partial
 from typing import Any, Callable, Hashable, Iterable, Mapping
@@ -14,7 +15,7 @@ from laminax_ir.tracing.trace import eval_trace, state
 from laminax_transforms import checkpoint as plain_checkpoint
 from laminax_transforms import vmap as plain_vmap
 
-from laminax._src.base.argument_names import resolve
+from laminax._src.base.argument_names import int_tuple, resolve
 from laminax._src.compiling.jit import jit as plain_jit
 from laminax._src.linen import metadata
 from laminax._src.linen.filters import Filter, names_of
@@ -23,8 +24,16 @@ from laminax._src.linen.module_calls import ModuleCall, Transform, lift
 from laminax._src.numerics.numpy import namespace as jnp
 
 
-def _as_tuple(positions: int | Iterable[int]) -> tuple[int, ...]:
-    return (positions,) if isinstance(positions, int) else tuple(positions)
+def _positions(function: Callable[..., Any], positions: int | Iterable[int], name: str = "static_argnums") -> tuple[int, ...]:
+    """Positions of arguments of a function, none of them negative."""
+    given = int_tuple(positions, name)
+    if all(position >= 0 for position in given):
+        return given
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    count = sum(parameter.kind in positional for parameter in inspect.signature(function).parameters.values())
+    if any(position < -count for position in given):
+        raise ValueError(f"{name}={given} of {function.__qualname__}, which takes {count} positional arguments, `self` among them.")
+    return tuple(position % count if position < 0 else position for position in given)
 
 
 def _shifted(positions: Iterable[int], by: int) -> tuple[int, ...]:
@@ -92,8 +101,8 @@ def jit(
             return result, border.close(inner), _Traced(border.counts(), call.cursors)
 
         pure.__name__ = getattr(function, "__name__", "jit")
-        static = resolve(function, static_argnums or None, static_argnames or None, "static")
-        donated = resolve(function, donate_argnums or None, None, "donate")
+        static = resolve(function, _positions(function, static_argnums) or None, static_argnames or None, "static")
+        donated = resolve(function, _positions(function, donate_argnums, "donate_argnums") or None, None, "donate")
         run = plain_jit(pure, static_argnums=(0, *_shifted(static[0], 2)), static_argnames=static[1],
                         donate_argnums=_shifted(donated[0], 2), donate_argnames=donated[1], device=device, backend=backend)
 
@@ -135,24 +144,28 @@ def remat(
     Returns:
       A class or function like the target.
     """
-    def transform(call: ModuleCall) -> Any:
-        border = Border(call.scopes, (variables,), (variables,), (rngs,), "remat")
+    def make(function: Callable[..., Any]) -> Transform:
+        static = _positions(function, static_argnums)
 
-        def pure(groups: Groups, keys: Keys, *args: Any, **kwargs: Any) -> Any:
-            inner = border.open(groups, keys)
-            return call(inner, *args, **kwargs), border.close(inner)
+        def transform(call: ModuleCall) -> Any:
+            border = Border(call.scopes, (variables,), (variables,), (rngs,), "remat")
 
-        static = _as_tuple(static_argnums)
-        if state.trace is eval_trace:  # nothing is differentiated: operations run as they would without remat, with the same bits
-            args = tuple(arg if i + 1 in static else tree_map(jnp.asarray, arg) for i, arg in enumerate(call.args))
-            result, written = pure(*border.take(), *args, **tree_map(jnp.asarray, call.kwargs))
-        else:
-            run = plain_checkpoint(pure, concrete=concrete, prevent_cse=prevent_cse, policy=policy, static_argnums=_shifted(static, 1))
-            result, written = run(*border.take(), *call.args, **call.kwargs)
-        border.put(written)
-        return result
+            def pure(groups: Groups, keys: Keys, *args: Any, **kwargs: Any) -> Any:
+                inner = border.open(groups, keys)
+                return call(inner, *args, **kwargs), border.close(inner)
 
-    return lift(target, lambda _: transform, "Checkpoint", methods, remat)
+            if state.trace is eval_trace:  # nothing is differentiated: operations run as they would without remat, with the same bits
+                args = tuple(arg if i + 1 in static else tree_map(jnp.asarray, arg) for i, arg in enumerate(call.args))
+                result, written = pure(*border.take(), *args, **tree_map(jnp.asarray, call.kwargs))
+            else:
+                run = plain_checkpoint(pure, concrete=concrete, prevent_cse=prevent_cse, policy=policy, static_argnums=_shifted(static, 1))
+                result, written = run(*border.take(), *call.args, **call.kwargs)
+            border.put(written)
+            return result
+
+        return transform
+
+    return lift(target, make, "Checkpoint", methods, remat)
 
 
 def vmap(
