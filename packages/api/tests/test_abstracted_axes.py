@@ -322,6 +322,30 @@ def test_nested_jit():
     assert "f32[2*k]" in str(make_jaxpr(outer, abstracted_axes={0: "k"})(array(3)))
 
 
+def test_rules_of_the_user_in_calls_that_are_kept_and_in_those_that_are_not():
+    @laminax.custom_vjp
+    def square(x):
+        return x * x
+
+    square.defvjp(lambda x: (x * x, x), lambda x, ct: (2 * x * ct,))
+
+    @laminax.custom_jvp
+    def cube(x):
+        return x ** 3
+
+    cube.defjvp(lambda primals, tangents: (primals[0] ** 3, 3 * primals[0] ** 2 * tangents[0]))
+    for inline in (laminax.Inline.JAX_EARLY, True, False):
+        f = jit(lambda x: (square(x) + cube(x)).sum(), abstracted_axes={0: "n"}, inline=inline)
+        looped = grad(lambda x, f=f: lax.scan(lambda c, _: (c + f(x), None), 0.0, None, length=3)[0])
+        for n in (2, 3):
+            x = array(n)
+            slope = 2 * x + 3 * x * x
+            for derivative in (grad(f), jit(grad(f)), jit(grad(f), abstracted_axes={0: "m"}), grad(laminax.checkpoint(f))):
+                np.testing.assert_allclose(derivative(x), slope, rtol=1e-5)
+            np.testing.assert_allclose(looped(x), 3 * slope, rtol=1e-5)
+            np.testing.assert_allclose(vmap(grad(f))(np.stack([x, x]))[1], slope, rtol=1e-5)
+
+
 def test_closed_over_arrays_and_keys():
     table, key = jnp.asarray(array(4)), laminax.random.key(3)
     f = jit(lambda x: (x * table, laminax.random.normal(key, x.shape[:1])), abstracted_axes={0: "n"})
@@ -352,7 +376,7 @@ def test_scan_over_a_named_axis_and_loops():
         np.testing.assert_allclose(total(array(n)), (np.arange(n) * array(n)).sum(), rtol=1e-5)
 
 
-def test_what_has_no_form_for_all_sizes_is_lowered_for_each():
+def test_what_has_no_form_for_all_sizes_is_lowered_for_each(caplog):
     """Neither calls the function again: an FFT, whose length is an attribute, and a callback into Python."""
     traced = Traced(jnp.fft.fft)
     f = jit(traced, abstracted_axes={0: "n"})
@@ -368,6 +392,9 @@ def test_what_has_no_form_for_all_sizes_is_lowered_for_each():
         np.testing.assert_allclose(f(array(n)), np.fft.fft(array(n)), rtol=1e-4, atol=1e-4)
         np.testing.assert_allclose(g(array(n)), 2 * (array(n) + 1), rtol=1e-6)
     assert traced.count == called.count == 1 and seen == [(3,), (8,)]
+    with config.log_compiles(True), caplog.at_level(logging.WARNING, "laminax"):
+        jit(jnp.fft.ifft, abstracted_axes={0: "n"})(array(3))
+    assert any("for each size by itself" in record.getMessage() and "fft" in record.getMessage() for record in caplog.records)
 
 
 def test_attention_with_two_names():

@@ -274,7 +274,8 @@ class JitFunction:
         if to_aval is not None:
             call.leaves = [to_aval(x) for x in call.leaves]
         avals = argument_avals("jit", self.fun, call)
-        if options.abstracted_axes is not None:
+        is_inlined = options.inline is Inline.JAX_EARLY and state.trace is not eval_trace  # then it is traced as its caller is
+        if options.abstracted_axes is not None and not is_inlined:
             named = options.abstracted_axes.of_call(self.title, self.fun, call, avals)
             if named is not None:
                 template = trace_cache.lookup(self.fun, call, named.avals, "jit", self.entries)

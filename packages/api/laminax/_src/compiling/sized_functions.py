@@ -14,6 +14,7 @@ from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.symbolic.sized_programs import at_sizes, value_at_sizes
 from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim
 
+from laminax._src.base.phases import log_decision
 from laminax._src.compiling.tracing import TracedFunction
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ class SizedFunction(TracedFunction):
         if (question := ("module", *key)) not in known:
             try:
                 known[question] = lower(self.template.closed)
-            except NotImplementedError:  # an operation without a form for all sizes
+            except NotImplementedError as error:
+                log_decision(f"jit({self.name})", f"for each size by itself, since an operation has no form for all sizes ({error})")
                 known[question] = None
         module = known[question]
         if module is None or module.convention.needs_this_process or not self.is_constant:
