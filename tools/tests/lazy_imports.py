@@ -15,6 +15,7 @@ _RARE_METHODS = "`add` is used by everyone, its methods by few"
 _COMPILED = "`jit` is loaded when a function is compiled; arrays are made without"
 _SYMBOLIC = "for programs with symbolic sizes"
 _FLOOR = "few of the numerics trace or move arrays, and all of them import the floor"
+_SIZED = "for programs that are called at sizes that were names when they were traced"
 _CONTENTS = "a table of contents: loaded with the first name that needs it"
 
 # (module, what it imports): why inside a function.
@@ -41,6 +42,8 @@ LAZY: dict[tuple[str, str], str] = {
     ("laminax._src.compiling.checked_results", "laminax._src.compiling.fault_search"): "when a trap has caught a NaN or an infinity",
     ("laminax._src.compiling.abstract_calls", "laminax._src.compiling.abstracted_axes"): _SYMBOLIC,
     ("laminax._src.compiling.eager", "laminax_ir.reference.evaluate"): _REFERENCE,
+    ("laminax._src.compiling.eager", "laminax._src.compiling.sized_functions"): _SIZED,
+    ("laminax._src.compiling.eager", "laminax._src.compiling.tracing"): _SIZED,
     ("laminax._src.compiling.executables", "laminax_lowering.lower"): _LOWERED,
     ("laminax._src.compiling.fusion", "laminax._src.compiling.jit"): _COMPILED,
     ("laminax._src.compiling.jit", "laminax._src.compiling.abstracted_axes"): _SYMBOLIC,

@@ -76,6 +76,21 @@ def test_a_first_program_loads_what_it_needs():
         print("fine")""") == "fine"
 
 
+def test_a_first_array_loads_what_it_needs():
+    """Arrays are made without what functions, transfers, products of matrices and checks need: a tenth of the time until there is one."""
+    assert run_python("""
+        import sys
+        import laminax.numpy
+        laminax.numpy.ones(3)
+        needless = {f"laminax._src.{name}" for name in (
+            "compiling.jit", "compiling.stages", "compiling.tracing", "compiling.abstract_calls", "compiling.fault_search",
+            "parallel.transfers", "parallel.sharding_constraints")}
+        needless |= {f"laminax_ir.{name}" for name in (
+            "ops.contraction", "ops.collectives", "ops.control_primitives", "ops.reduction", "programs.check", "functions.matmul")}
+        assert not needless & sys.modules.keys(), needless & sys.modules.keys()
+        print("fine")""") == "fine"
+
+
 def test_settings_can_be_made_before_jaxlib_is_loaded():
     assert run_python("""
         import sys

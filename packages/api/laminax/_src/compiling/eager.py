@@ -32,8 +32,6 @@ from laminax._src.compiling.executables import Program, compile_lowered, executi
 from laminax._src.compiling.key_uses import mark_results, use_keys
 from laminax._src.compiling.recent_programs import Owner, recent_programs
 from laminax._src.compiling.regions import compile_program
-from laminax._src.compiling.sized_functions import at_call
-from laminax._src.compiling.tracing import TracedFunction
 from laminax._src.placement.partitioning import committed_sharding, names_shardings, place
 
 if TYPE_CHECKING:
@@ -82,6 +80,8 @@ def _operation(primitive: Any, params: dict[str, Any]) -> Callable:
 
 def _call_at_sizes(closed: ClosedJaxpr, name: str) -> Callable:
     """A call of a program with symbolic dimensions at given sizes: compiled from the module for all sizes, if there is one."""
+    from laminax._src.compiling.sized_functions import at_call
+    from laminax._src.compiling.tracing import TracedFunction
     template, sizes = cast("Template", closed.template)
     traced = template.derived.get(_AS_FUNCTION)
     if traced is None:
