@@ -179,7 +179,7 @@ def _solve_perturbed(matrix: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Gauss' elimination with partial pivoting, in place; pivots that are nearly 0 are moved away from it."""
     n = len(matrix)
     for i in range(n - 1):
-        row = i + np.argmax(abs(matrix[i:, i]))
+        row = i + int(np.argmax(abs(matrix[i:, i])))
         matrix[[i, row]], b[[i, row]] = matrix[[row, i]], b[[row, i]]
         if matrix[i, i]:
             factors = matrix[i + 1:, i:i + 1] / matrix[i, i]
