@@ -166,7 +166,11 @@ def _select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
 
 
 def _float_floor_divide(x: ArrayLike, y: ArrayLike) -> Array:
-    """The quotient without the remainder is nearly an integer: rounding it cannot go wrong, as flooring x / y can."""
+    """The quotient without the remainder is nearly an integer: rounding it cannot go wrong, as flooring x / y can.
+
+    The derivative is 0, also of the quotient by 0, which is not rounded.
+    """
+    x, y = op.stop_gradient_one(x), op.stop_gradient_one(y)
     mod = op.rem(x, y)
     quotient = op.div(op.sub(x, mod), y)
     opposite = op.bitwise_and(op.ne(mod, 0.0), op.ne(op.sign(y), op.sign(mod)))

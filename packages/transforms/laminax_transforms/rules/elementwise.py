@@ -100,8 +100,8 @@ define_jvp(op.acos_p, lambda t, y, x: mul(t, neg(rsqrt(sub(1.0, square(x))))))
 define_jvp(op.atan_p, lambda t, y, x: div(t, add(1.0, square(x))))
 define_jvp(op.sinh_p, lambda t, y, x: mul(t, cosh(x)))
 define_jvp(op.cosh_p, lambda t, y, x: mul(t, sinh(x)))
-# (1 + y)(1 - y), not 1 - y**2: exact to the last bit near saturation.
-define_jvp(op.tanh_p, lambda t, y, x, accuracy=None: mul(mul(t, sub(1.0, y)), add(1.0, y)))
+# As (1 + y)(1 - y), which is exact to the last bit near saturation, and one value to keep.
+define_jvp(op.tanh_p, lambda t, y, x, accuracy=None: mul(t, op.one_minus_square(y)))
 define_jvp(op.asinh_p, lambda t, y, x: mul(t, rsqrt(add(square(x), 1.0))))
 define_jvp(op.acosh_p, lambda t, y, x: mul(t, mul(rsqrt(sub(x, 1.0)), rsqrt(add(x, 1.0)))))
 define_jvp(op.atanh_p, lambda t, y, x: div(t, mul(sub(1.0, x), add(1.0, x))))
@@ -139,7 +139,15 @@ define_jvp(op.sign_p, _sign_partial)
 define_jvp(op.add_p, lambda t, z, x, y: t, lambda t, z, x, y: t)
 define_jvp(op.sub_p, lambda t, z, x, y: t, lambda t, z, x, y: neg(t))
 define_jvp(op.mul_p, lambda t, z, x, y: mul(t, y), lambda t, z, x, y: mul(x, t))
-define_jvp(op.div_p, lambda t, z, x, y: div(t, y), lambda t, z, x, y: mul(t, neg(div(z, y))))
+
+
+def _div_partial_y(t: ArrayLike, z: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
+    if get_aval(y).shape == z.shape:
+        return mul(t, neg(div(z, y)))
+    return mul(x, div(div(neg(t), y), y))  # of a smaller y that and x are kept, which often are there, and no z / y; y**2 might overflow
+
+
+define_jvp(op.div_p, lambda t, z, x, y: div(t, y), _div_partial_y)
 define_jvp(op.rem_p, lambda t, z, x, y: broadcast_like(t, z.shape),
            lambda t, z, x, y: mul(neg(t), mul(sign(div(x, y)), op.floor(op.abs(div(x, y))))))
 define_jvp(op.atan2_p, lambda t, z, x, y: mul(t, div(y, add(square(x), square(y)))),

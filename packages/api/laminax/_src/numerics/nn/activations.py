@@ -78,9 +78,15 @@ def log1mexp(x: ArrayLike) -> Array:
 
     Source: M. Maechler, "Accurately Computing log(1 - exp(-|a|))", 2012.
     """
-    x = as_array(inexact("log1mexp", x))
-    is_large = x > math.log(2)
-    return jnp.where(is_large, jnp.log1p(-jnp.exp(-jnp.where(is_large, x, 1))), jnp.log(-jnp.expm1(-jnp.where(is_large, 1, x))))
+    return _log1mexp(as_array(inexact("log1mexp", x)))
+
+
+@custom_jvp
+def _log1mexp(x: Array) -> Array:
+    return jnp.where(x > math.log(2), jnp.log1p(-jnp.exp(-x)), jnp.log(-jnp.expm1(-x)))
+
+
+_log1mexp.defjvps(lambda tangent, _result, x: tangent / jnp.expm1(x))
 
 
 @fused
@@ -139,7 +145,8 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """
     x = _operand("elu", x)
     # the inner where keeps exp from overflowing where its branch is not taken, which would make NaN gradients
-    return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0.0, x)))
+    is_positive = x > 0
+    return jnp.where(is_positive, x, alpha * jnp.expm1(jnp.where(is_positive, 0.0, x)))
 
 
 @fused

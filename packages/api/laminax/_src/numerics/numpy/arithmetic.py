@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.calls import CustomJVPCall
 from laminax_ir.ops.reduction import reduce_or
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.pytrees.wrapping import alias
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
+from laminax_transforms import stop_gradient
+from laminax_transforms.base.zeros import ZERO
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import ufunc_methods as methods
@@ -185,14 +188,36 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     dtype = dtype_of(x1)
     if dtypes.issubdtype(dtype, dtypes.complexfloating):
         raise ValueError("jnp.hypot is not well defined for complex-valued inputs; numpy.abs gives the magnitude of a complex number")
+    return CustomJVPCall(_hypot, _hypot_jvp, (x1, x2), "hypot").bind()[0]
+
+
+def _hypot(x1: Any, x2: Any) -> list[Any]:
+    dtype = dtype_of(x1)
     x1, x2 = op.abs(x1), op.abs(x2)
-    infinite = op.bitwise_or(op.eq(x1, scalar_like(math.inf, dtype)), op.eq(x2, scalar_like(math.inf, dtype)))
     large, small = op.max(x1, x2), op.min(x1, x2)
     zero = op.eq(large, scalar_like(0.0, dtype))
     one = scalar_like(1.0, dtype)
     ratio = op.div(small, _where(zero, one, large))
     length = op.mul(large, op.sqrt(op.add(one, op.square(ratio))))
-    return strong_unless_scalar(_where(infinite, scalar_like(math.inf, dtype), _where(zero, large, length)), x1, x2)
+    return [strong_unless_scalar(_where(_is_infinite(x1, x2), scalar_like(math.inf, dtype), _where(zero, large, length)), x1, x2)]
+
+
+def _is_infinite(x1: Any, x2: Any) -> Any:
+    infinity = scalar_like(math.inf, dtype_of(x1))
+    return op.bitwise_or(op.eq(x1, infinity), op.eq(x2, infinity))
+
+
+def _hypot_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """The derivative is the direction of the point, which does not change when both numbers are divided by the greater one's size."""
+    size = stop_gradient(op.max(*map(op.abs, primals)))
+    x1, x2 = (op.div(x, size) for x in primals)
+    length = _where(_is_infinite(*map(op.abs, primals)), size, op.sqrt(op.add(op.square(x1), op.square(x2))))
+    total = ZERO
+    for x, x_dot in zip((x1, x2), tangents):
+        if x_dot is not ZERO:
+            term = op.mul(x_dot, op.div(x, length))
+            total = term if total is ZERO else op.add(total, term)
+    return [hypot(*primals)], [total]
 
 
 @fused

@@ -55,6 +55,7 @@ def spacing(x: ArrayLike, /) -> Array:
     dtype = dtype_of(x)
     if dtypes.issubdtype(dtype, dtypes.complexfloating):
         raise ValueError("spacing: complex numbers are not accepted")
+    x = op.stop_gradient_one(x)  # the same between two powers of two
     if dtype == np.float16:
         return strong(op.sub(op.nextafter(x, scalar_like(math.inf, dtype)), x))
     outward = op.nextafter(x, copysign(scalar_like(math.inf, dtype), x))

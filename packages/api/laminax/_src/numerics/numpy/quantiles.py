@@ -173,10 +173,10 @@ def _checked_quantile(a: ArrayLike, q: ArrayLike, weights: ArrayLike | None, nam
     spread = shape_ops.broadcast_to_shape(shape_ops.reshape(as_array(q), (*q_shape, *(1,) * len(rest))), full)
     if ignores_nan:
         count = reduce_sum(convert(op.bitwise_not(is_nan), work), (len(rest),))
-        last = shape_ops.broadcast_to_shape(op.sub(count, scalar_like(1.0, work)), full)
-        is_bad = op.lt(last, scalar_like(0.0, work))
+        last = shape_ops.expand_dims(op.sub(count, scalar_like(1.0, work)), tuple(range(len(q_shape))))
+        is_bad = shape_ops.broadcast_to_shape(op.lt(last, scalar_like(0.0, work)), full)
     else:
-        last = shape_ops.full(full, size - 1, work)
+        last = scalar_like(float(size - 1), work)
         is_bad = shape_ops.broadcast_to_shape(reduce_or(is_nan, (len(rest),)), full)
     if weights:
         result = _weighted(flat, weights[0], is_nan, spread, len(q_shape))

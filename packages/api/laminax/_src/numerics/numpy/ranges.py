@@ -176,7 +176,7 @@ def _linspace(start: ArrayLike, stop: ArrayLike, num: int, endpoint: bool, dtype
     is_last_apart = endpoint and type(num) is int and num > 1
     shape = (num - 1 if is_last_apart else num, *start.shape)
     real = dtypes.to_floating_dtype(computed)
-    parts = shape_ops.broadcasted_iota(real, shape, 0)
+    parts = shape_ops.broadcasted_iota(real, (shape[0], *[1] * len(start.shape)), 0)
     parts = convert(op.div(parts, size_scalar(count, real)), computed)
     first = shape_ops.expand_dims(start, (0,))
     last = shape_ops.expand_dims(stop, (0,))
