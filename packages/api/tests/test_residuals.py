@@ -32,17 +32,24 @@ def x() -> np.ndarray:
     (lambda x: x / jnp.linalg.norm(x), ARRAY + 2 * SCALAR),  # x, the norm, and half its inverse
     (lambda x: x / jnp.sum(x), ARRAY + SCALAR),
     (lambda x: jnp.hypot(2 * x, 3 * x), 2 * ARRAY),  # the direction
-    (nn.elu, MASK + 2 * ARRAY),  # which are positive, exp(x), and zeros for those that are not
-    (nn.selu, MASK + 2 * ARRAY),
+    (nn.relu, MASK),  # which are positive; the zeros for the others are made again
+    (nn.elu, MASK + ARRAY),  # and exp(x)
+    (nn.selu, MASK + ARRAY),
+    (nn.celu, 3 * ARRAY),  # exp of the negative part over alpha, and how max and min share the derivative
     (jnp.spacing, 0),
     (lambda x: jnp.floor_divide(x, 0.3 * x), 0),
     (lambda x: jnp.linspace(x, 2 * x, 50), 2 * 49 * SCALAR),  # how much of either end there is in each number
-    (lambda x: jnp.var(x, where=x > 0.5), MASK + 2 * ARRAY + SCALAR * 3 + 1),  # the mask, twice x - mean, zeros, two counts
-    (lambda x: nn.relu(x) + nn.relu6(x), 2 * MASK + ARRAY),  # the zeros are shared
-], ids=["numpy.tanh", "nn.tanh", "gelu", "log1mexp", "softmax", "normalized", "over sum", "hypot", "elu", "selu", "spacing", "floor_divide",
-        "linspace", "var", "two relus"])
+    (lambda x: jnp.var(x, where=x > 0.5), MASK + ARRAY + SCALAR * 2 + 1),  # the mask, twice x - mean, two counts, and whether there is any
+    (jnp.nanvar, 2 * MASK + ARRAY + SCALAR * 2 + 1),  # the two masks are each other's opposites
+], ids=["numpy.tanh", "nn.tanh", "gelu", "log1mexp", "softmax", "normalized", "over sum", "hypot", "relu", "elu", "selu", "celu", "spacing",
+        "floor_divide", "linspace", "var", "nanvar"])
 def test_what_a_derivative_keeps(fun, expected):
     assert kept(fun, x()) <= expected
+
+
+def test_what_vjp_of_a_jitted_function_holds_is_what_is_said_to_be_kept():
+    _, vjp = laminax.vjp(laminax.jit(lambda x: nn.selu(2 * x)), x())
+    assert sum(leaf.nbytes for leaf in laminax.tree_util.tree_leaves(vjp)) == MASK + ARRAY
 
 
 @pytest.mark.parametrize("number", [1e-25, 1.0, 1e25])

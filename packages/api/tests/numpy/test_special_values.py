@@ -63,6 +63,16 @@ def test_the_spacing_of_float16_goes_to_the_next_greater_number():
     assert jnp.spacing(np.float16(-np.inf)) == np.inf  # the way from -inf to the least number
 
 
+def test_a_spacing_that_is_a_subnormal_number_is_not_taken_for_zero():
+    """The spacing of float32(1e-35) was 0, and that of a subnormal number the number itself."""
+    x = np.array([1e-35, -1e-35, 1e-40, -1e-40, 1.1754944e-38, 2e-38, 9.8e-32, 1e-31, 3.4e38, -3.4e38, 1e-45, 1.0, -1.0], np.float32)
+    for fun in (jnp.spacing, laminax.jit(jnp.spacing)):
+        assert np.asarray(fun(x)).tobytes() == np.spacing(x).tobytes()
+    with laminax.enable_x64(True):
+        x = np.array([1e-300, -1e-295, 5e-324, 2.3e-308, 1e-291, 1.0, 1.7e308])
+        assert np.asarray(jnp.spacing(x)).tobytes() == np.spacing(x).tobytes()
+
+
 def test_nothing_is_known_of_a_sum_of_exponentials_with_a_NaN():
     for x, y in ((0j, complex(0, np.nan)), (complex(np.nan, 2), 1j)):
         found = np.asarray(jnp.logaddexp(x, y))

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Iterable, NamedTuple, Sequence
 
-import numpy as np
-
 from laminax_ir.ops.elementwise import add_p
-from laminax_ir.ops.shape_primitives import broadcast_in_dim_p
 from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.programs.result_types import typed_results
@@ -77,7 +74,7 @@ _new_tuple = tuple.__new__  # a named tuple's own constructor costs three times 
 class TangentTrace(Trace):
     """Records operations on linear values; hands all others to the parent."""
 
-    __slots__ = ("parent", "tape", "origins", "fills")
+    __slots__ = ("parent", "tape", "origins")
 
     records_tangents = True
     is_recorded = True  # operations on values that are not linear belong to the parent trace
@@ -87,7 +84,6 @@ class TangentTrace(Trace):
         self.parent = parent
         self.tape: list[LinearEqn] = []
         self.origins: list[source.SourceInfo | None] = []  # the origin of each value by its index; None for an input
-        self.fills: dict[tuple, Any] = {}  # the parent's arrays of one number, by what they were made with
 
     def new_input(self, aval: ShapedArray) -> LinearTracer:
         """A linear value that stands for a tangent argument."""
@@ -112,8 +108,7 @@ class TangentTrace(Trace):
                 aval = x.aval if isinstance(x, Tracer) else get_aval(x)
             avals.append(aval)
         if not inputs:
-            return self._fill(operands[0], params) if primitive is broadcast_in_dim_p and _is_literal(operands[0]) \
-                else self.parent.process(primitive, operands, params)
+            return self.parent.process(primitive, operands, params)
         if primitive.multiple_results:
             whole = as_equation(primitive, avals, params)
             parts = split_equation(whole, [type(x) is ShapedArray for x in recorded])
@@ -131,14 +126,6 @@ class TangentTrace(Trace):
         tracer.aval = result
         tracer.index = index
         return tracer
-
-    def _fill(self, number: Any, params: dict[str, Any]) -> Any:
-        """An array of one number. Rules ask for many of the same zeros, each of which would be another residual."""
-        key = (get_aval(number), np.asarray(number).tobytes(), tuple(params.items()))
-        found = self.fills.get(key)
-        if found is None:
-            found = self.fills[key] = self.parent.process(broadcast_in_dim_p, [number], params)
-        return found
 
     def _record_call(self, eqn: JaxprEqn, operands: list[Any], inputs: tuple[tuple[int, int], ...]) -> list[LinearTracer]:
         """Puts an operation with several results on the tape; `operands` and `inputs` as in `LinearEqn`."""
@@ -183,7 +170,7 @@ class TangentTrace(Trace):
         self.ended = True
         results = [x.index if type(x) is LinearTracer and x._trace is self else None for x in outputs]
         avals = [x.aval if index is not None else None for x, index in zip(outputs, results)]
-        tape, self.tape, self.fills = self.tape, [], {}
+        tape, self.tape = self.tape, []
         return LinearProgram(live_equations(tape, results), [x.aval for x in inputs],
                              [x.index for x in inputs], results, avals, len(self.origins))
 

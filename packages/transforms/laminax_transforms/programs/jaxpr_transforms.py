@@ -7,11 +7,13 @@ tangents, which are mapped), so a function called many times in a program is dif
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Container, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Container, Iterator, Mapping, Sequence
 
+from laminax_ir.ops.elementwise import convert_element_type_p
+from laminax_ir.ops.shape_primitives import broadcast_in_dim_p
 from laminax_ir.options import config
 from laminax_ir.programs.check import check_jaxpr
-from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.recording.staging_trace import StagedTracer, StagingTrace
@@ -27,6 +29,8 @@ from laminax_transforms.differentiation.partly_linear import split_equation
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import ArrayLike
+
+_OF_FILLS = frozenset((broadcast_in_dim_p, convert_element_type_p))
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,8 @@ def linearize_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate_
         -> LinearizedJaxpr:
     """Splits a jaxpr into primal and linear parts.
 
-    Residuals that are inputs or results of the program are forwarded, not stored a second time.
+    Residuals that are inputs or results of the program are forwarded, not stored a second time; those that are made of numbers alone,
+    such as the zeros of a selection, are made in the linear part.
 
     Args:
       closed: the program.
@@ -103,6 +108,8 @@ def linearize_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate_
         for i, r in enumerate(results):
             if _own(r, trace):
                 output_index.setdefault(id(r.variable), i)
+        fills = _fills(trace.eqns)
+        remade: dict[int, Var] = {}
         saved: list[Any] = []
         sources: list[tuple[str, int]] = []
         constants: dict[int, Any] = {}
@@ -113,12 +120,15 @@ def linearize_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate_
                 sources.append(("in", input_index[id(r.variable)]))
             elif id(r.variable) in output_index:
                 sources.append(("out", output_index[id(r.variable)]))
+            elif r.variable in fills:
+                remade[position] = r.variable
             else:
                 sources.append(("out", len(results) + len(saved)))
                 saved.append(r)
         primal = trace.finish([*results, *saved])
     constvars = [linear.invars[i] for i in constants]
-    invars = [v for i, v in enumerate(linear.invars) if i not in constants]
+    invars = [v for i, v in enumerate(linear.invars) if i not in constants and i not in remade]
+    linear = linear.replace(eqns=[*_made_again(fills, {v: linear.invars[i] for i, v in remade.items()}), *linear.eqns])
     out_nonzero = tuple(i is not None for i in program.results)
     if instantiate_out is not None and any(want and not has for want, has in zip(instantiate_out, out_nonzero)):
         linear = _with_zero_results(linear, out_nonzero, instantiate_out, closed.out_avals)
@@ -129,6 +139,28 @@ def linearize_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate_
         check_jaxpr(primal)
         check_jaxpr(tangents)
     return LinearizedJaxpr(primal, tangents, tuple(sources), out_nonzero)
+
+
+def _fills(eqns: Sequence[JaxprEqn]) -> dict[Var, JaxprEqn]:
+    """The values that are made of numbers alone, by broadcasts and conversions, with the equations that make them."""
+    found: dict[Var, JaxprEqn] = {}
+    for eqn in eqns:
+        if eqn.primitive in _OF_FILLS and all(type(v) is Literal or v in found for v in eqn.invars):
+            found[eqn.outvars[0]] = eqn
+    return found
+
+
+def _made_again(fills: Mapping[Var, JaxprEqn], names: dict[Var, Var]) -> list[JaxprEqn]:
+    """Equations that make the fills which `names` has, under these names."""
+    made: list[JaxprEqn] = []
+    todo = list(names)
+    for v in todo:
+        todo += [x for x in fills[v].invars if type(x) is Var and x not in todo]
+    for v, eqn in fills.items():  # in the order of the program
+        if v in todo:
+            operands = [names[x] if type(x) is Var else x for x in eqn.invars]
+            made.append(eqn.replace(invars=operands, outvars=[names.setdefault(v, Var(v.aval))]))
+    return made
 
 
 def _with_zero_results(jaxpr: Jaxpr, present: Sequence[bool], wanted: Sequence[bool], avals: Sequence[ShapedArray]) -> Jaxpr:

@@ -58,11 +58,23 @@ def spacing(x: ArrayLike, /) -> Array:
     x = op.stop_gradient_one(x)  # the same between two powers of two
     if dtype == np.float16:
         return strong(op.sub(op.nextafter(x, scalar_like(math.inf, dtype)), x))
-    outward = op.nextafter(x, copysign(scalar_like(math.inf, dtype), x))
-    distance = op.sub(outward, x)
-    # Next to 0 the distance is subnormal, which compilers take for 0 in arithmetic; the neighbour itself keeps its bits.
-    distance = _where(op.eq(x, scalar_like(0.0, dtype)), outward, distance)
+    distance = _spacing_by_bits(x) if 8 * dtype.itemsize == dtypes.finfo(dtype).bits else op.sub(op.nextafter(x, copysign(math.inf, x)), x)
     return strong(_where(op.is_finite(x), distance, scalar_like(math.nan, dtype)))
+
+
+def _spacing_by_bits(x: Any) -> Any:
+    """The spacing of numbers with the exponent of x. In integers: it may be subnormal, which compilers take for 0 in arithmetic."""
+    dtype, width = dtype_of(x), dtypes.finfo(dtype_of(x)).nmant
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    bits = op.bitcast_convert_type(x, unsigned)
+    number = lambda value: scalar_like(value, unsigned)  # noqa: E731
+    sign = op.bitwise_and(bits, number(1 << 8 * dtype.itemsize - 1))
+    field = op.shift_right_logical(op.bitwise_xor(bits, sign), number(width))
+    exponent = op.max(field, number(1))  # subnormal numbers have the spacing of the least normal ones
+    normal = op.shift_left(op.sub(exponent, number(width)), number(width))
+    subnormal = op.shift_left(number(1), op.min(op.sub(exponent, number(1)), number(width)))
+    size = _where(op.gt(exponent, number(width)), normal, subnormal)
+    return op.bitcast_convert_type(op.bitwise_or(size, sign), dtype)
 
 
 @fused
