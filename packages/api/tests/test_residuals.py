@@ -32,6 +32,7 @@ def x() -> np.ndarray:
     (lambda x: x / jnp.linalg.norm(x), ARRAY + 2 * SCALAR),  # x, the norm, and half its inverse
     (lambda x: x / jnp.sum(x), ARRAY + SCALAR),
     (lambda x: jnp.hypot(2 * x, 3 * x), 2 * ARRAY),  # the direction
+    (lambda x: jnp.abs(jnp.sin(x)), MASK + ARRAY),  # which are not negative, and the cosine
     (nn.relu, MASK),  # which are positive; the zeros for the others are made again
     (nn.elu, MASK + ARRAY),  # and exp(x)
     (nn.selu, MASK + ARRAY),
@@ -41,8 +42,8 @@ def x() -> np.ndarray:
     (lambda x: jnp.linspace(x, 2 * x, 50), 2 * 49 * SCALAR),  # how much of either end there is in each number
     (lambda x: jnp.var(x, where=x > 0.5), MASK + ARRAY + SCALAR * 2 + 1),  # the mask, twice x - mean, two counts, and whether there is any
     (jnp.nanvar, 2 * MASK + ARRAY + SCALAR * 2 + 1),  # the two masks are each other's opposites
-], ids=["numpy.tanh", "nn.tanh", "gelu", "log1mexp", "softmax", "normalized", "over sum", "hypot", "relu", "elu", "selu", "celu", "spacing",
-        "floor_divide", "linspace", "var", "nanvar"])
+], ids=["numpy.tanh", "nn.tanh", "gelu", "log1mexp", "softmax", "normalized", "over sum", "hypot", "abs", "relu", "elu", "selu", "celu",
+        "spacing", "floor_divide", "linspace", "var", "nanvar"])
 def test_what_a_derivative_keeps(fun, expected):
     assert kept(fun, x()) <= expected
 

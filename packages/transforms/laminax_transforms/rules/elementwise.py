@@ -113,7 +113,7 @@ define_jvp(op.integer_pow_p, lambda t, y_, x, *, y: ZERO if y == 0 else t if y =
 
 def _abs_partial(t: ArrayLike, y: ArrayLike, x: ArrayLike) -> Array:
     if not _is_complex(x):
-        return mul(t, select(op.ge(x, scalar_like(0, get_aval(x).dtype)), full_like(x, 1), full_like(x, -1)))
+        return select(op.ge(x, scalar_like(0, get_aval(x).dtype)), t, neg(t))
     # d|z| = Re(conj(z) dz) / |z|, and 0 at z = 0
     return op.real(mul(t, op.conj(sign(x))))
 

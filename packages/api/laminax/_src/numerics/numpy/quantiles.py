@@ -28,6 +28,7 @@ from laminax._src.numerics.numpy.arguments import (
     ensure_arrays,
     is_kind,
     shape_of,
+    size_scalar,
 )
 from laminax._src.numerics.numpy.reducing import static_axis
 from laminax._src.numerics.numpy.reshaping import moveaxis
@@ -176,7 +177,7 @@ def _checked_quantile(a: ArrayLike, q: ArrayLike, weights: ArrayLike | None, nam
         last = shape_ops.expand_dims(op.sub(count, scalar_like(1.0, work)), tuple(range(len(q_shape))))
         is_bad = shape_ops.broadcast_to_shape(op.lt(last, scalar_like(0.0, work)), full)
     else:
-        last = scalar_like(float(size - 1), work)
+        last = size_scalar(size - 1, work)
         is_bad = shape_ops.broadcast_to_shape(reduce_or(is_nan, (len(rest),)), full)
     if weights:
         result = _weighted(flat, weights[0], is_nan, spread, len(q_shape))
