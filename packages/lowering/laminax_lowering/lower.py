@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence
 
 from laminax_ir.key_arrays.keys import physical_aval, stored_aval
 from laminax_ir.ops.calls import jit_p
@@ -120,8 +120,7 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
         return _lower(closed, module, name, donated or (False,) * len(closed.in_avals), keep_unused, args, results, num_replicas)
 
 
-@dataclass(frozen=True)
-class _Values:
+class _Values(NamedTuple):
     """The arguments of a module, or its results: their types and names, how each is split, and where and how it lies in memory."""
     avals: Sequence[ShapedArray]
     names: Sequence[str] | None

@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Hashable, MutableMapping
-from dataclasses import dataclass
 from typing import Any
 
 from laminax_ir.options import config_options
@@ -33,7 +32,6 @@ eager_cache_size = config_options.define(
 )
 
 
-@dataclass(frozen=True, eq=False)
 class Owner:
     """A function of which programs are kept.
 
@@ -42,8 +40,9 @@ class Owner:
       drop_entries: makes C++ forget the function's programs.
     """
 
-    programs: MutableMapping[Hashable, Any]
-    drop_entries: Callable[[], None]
+    def __init__(self, programs: MutableMapping[Hashable, Any], drop_entries: Callable[[], None]) -> None:
+        self.programs = programs
+        self.drop_entries = drop_entries
 
 
 class RecentPrograms:

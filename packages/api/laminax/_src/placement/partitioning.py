@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import PRNGKeyArray, physical_aval
@@ -50,8 +50,7 @@ def committed_sharding(x: Any) -> runtime.Sharding | None:
     return getattr(x, "committed_sharding", None)  # an argument of `lower` that is known by its type and sharding
 
 
-@dataclass(frozen=True, slots=True)
-class _Claim:
+class _Claim(NamedTuple):
     """A sharding that decides on which devices a program runs, with its origin: in words and with its source line, for errors."""
     describe: Callable[[], str]
     sharding: runtime.Sharding
