@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 
 import numpy as np
 import pytest
@@ -495,3 +496,26 @@ def test_bound_methods_in_branches():
             return nn.cond(x.sum() > 100, self.one, self.other, self, x)
     y, variables = Chooses().init_with_output(KEY, X)
     np.testing.assert_allclose(y, 2 * np.tanh(X @ np.asarray(variables["params"]["dense"]["kernel"])), rtol=2e-6)
+
+
+def test_scan_of_no_steps():
+    Cells = nn.scan(nn.GRUCell, variable_broadcast="params", split_rngs={"params": False, "noise": True})
+    carry = np.ones((2, 4), np.float32)
+    (last, ys), variables = Cells(4).init_with_output({"params": KEY, "noise": KEY}, carry, np.zeros((0, 2, 3), np.float32))
+    np.testing.assert_array_equal(last, carry)
+    assert ys.shape == (0, 2, 4) and variables["params"]["hn"]["kernel"].shape == (4, 4)
+
+
+def test_lifted_classes_of_threads_do_not_meet():
+    Lifted = nn.jit(Dense)
+    found = {}
+
+    def run(features):
+        model = Lifted(features)
+        found[features] = model.init_with_output(KEY, X)[0].shape
+    threads = [threading.Thread(target=run, args=(features,)) for features in range(1, 9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {features: (2, features) for features in range(1, 9)}

@@ -52,7 +52,7 @@ class ModuleState:
     fields_registered: bool = False
     autoname_cursor: dict[str, int] = dataclasses.field(default_factory=dict)  # how many submodules of a class have got a name
     children: dict[str, Any] = dataclasses.field(default_factory=dict)  # submodules, and the collections of variables, by name
-    name_scopes: dict[str, Any] = dataclasses.field(default_factory=dict)  # for each such method its scope and its state
+    name_scopes: dict[str, Any] = dataclasses.field(default_factory=dict)  # for each method with a name scope what is in it, by name
 
     def reset(self) -> None:
         """Prepares for another call of a compact method."""

@@ -11,6 +11,7 @@ from laminax_ir.ops.control_flow import switch as plain_switch
 from laminax_ir.ops.loops import scan as plain_scan
 from laminax_ir.ops.loops import while_loop as plain_while_loop
 from laminax_ir.pytrees.pytree import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from laminax_ir.types.avals import ShapeDtypeStruct
 
 from laminax._src.linen import metadata
 from laminax._src.linen.filters import Filter
@@ -100,19 +101,19 @@ def scan(
             return shared_out, (carried_out, result[0]), (result[1], tuple(left))
 
         if check_constancy_invariants:
-            shared_out = _shared_by_all_steps(lambda carry, here: one(shared, carry, here)[0], (carried, init), (moving, own_keys), steps)
+            shared_out = _shared_by_all_steps(lambda carry, here: one(shared, carry, here)[0], (carried, init), (moving, own_keys))
             shared = tuple({**old, **new} for old, new in zip(shared, shared_out))
         else:
             shared_out = ()
-        axes_of_results = _Results((out_axes, tuple(axes_out.values())))
+        results_of_steps = _Results((out_axes, tuple(axes_out.values())))
 
         def body(carry: Any, here: Any) -> tuple[Any, Any]:
             _, carry, results = one(shared, carry, here)
-            return carry, axes_of_results.moving_part(results)
+            return carry, results_of_steps.flat(results)
 
         (carried_out, carry), results = plain_scan(
             body, (carried, init), (moving, own_keys), length=steps, reverse=reverse, unroll=unroll, _split_transpose=_split_transpose)
-        ys, left = axes_of_results.whole(results)
+        ys, left = results_of_steps.whole(results)
         border.put((shared_out, carried_out, *metadata.with_axes(left, axes_out.values(), metadata_params)))
         return carry, ys
 
@@ -159,35 +160,39 @@ def _separate(axes: Any, trees: Any) -> tuple[list[Any], Callable[[Sequence[Any]
 
 
 class _Results:
-    """The results of steps: some are stacked, others are the same after each step."""
+    """The results of the steps: what they are, and where their new axes belong, is known once a step was traced."""
 
     def __init__(self, axes: Any) -> None:
         self.axes = axes
-        self.flat: list[Any] = []
+        self.axis_of_leaf: list[Any] = []
         self.treedef: Any = None
-        self.same: list[Any] = []
 
-    def moving_part(self, results: Any) -> list[Any]:
-        """The results that are stacked. The others are kept, and must not depend on the step."""
+    def flat(self, results: Any) -> list[Any]:
+        """The leaves of what a step returns, for the loop to stack."""
         leaves, self.treedef = tree_flatten(results)
-        self.flat = _flat_axes(self.axes, results)
+        self.axis_of_leaf = _flat_axes(self.axes, results)
         return leaves
 
     def whole(self, stacked: Sequence[Any]) -> Any:
-        """All results, with the axes where they belong."""
+        """All results, with the axes where they belong; of those that are the same after each step the last one."""
         return tree_unflatten(self.treedef, [
-            leaf[-1] if axis is broadcast else jnp.moveaxis(leaf, 0, axis) for leaf, axis in zip(stacked, self.flat)])
+            leaf[-1] if axis is broadcast else jnp.moveaxis(leaf, 0, axis) for leaf, axis in zip(stacked, self.axis_of_leaf)])
 
 
-def _shared_by_all_steps(function: Callable[..., Any], carry: Any, here: Any, steps: int) -> Any:
+def _shared_by_all_steps(function: Callable[..., Any], carry: Any, here: Any) -> Any:
     """The shared variables after a step, which may depend on none.
+
+    Args:
+      function: the shared variables after a step, of the carry and of what the step gets.
+      carry: the first carry.
+      here: what all steps get, stacked.
 
     Raises:
       ValueError: they do.
     """
-    first = tree_map(lambda x: x[0], here) if steps else tree_map(lambda x: jnp.zeros(x.shape[1:], x.dtype), here)
+    step = tree_map(lambda x: ShapeDtypeStruct(x.shape[1:], x.dtype), here)
     try:
-        return without_arguments(function, carry, first)
+        return without_arguments(function, carry, step)
     except Dependent as error:
         raise ValueError(f"scan: a broadcasted variable has a data dependency on the scan body: it {error}. Shared variables may be "
                          "initialized within, with keys that are not split, and not be changed.") from None
