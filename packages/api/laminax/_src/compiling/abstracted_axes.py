@@ -105,10 +105,11 @@ class AbstractedAxes:
                 size = shape[axis % aval.ndim] = self.dimensions[name]
                 places.append((i, axis % aval.ndim, name, size))
             general[i] = aval.update(shape=tuple(shape))
+        sizes = self._sizes(title, call.namer(fun), avals, places) if self._are_variables else ()
         if any(type(size := avals[i].shape[axis]) is not SymbolicDim and size == 0 for i, axis, _, _ in places):
             return None
         if self._are_variables:
-            return NamedCall(general, self._sizes(title, call.namer(fun), avals, places))
+            return NamedCall(general, sizes)
         called = [call.namer(fun)(i) for i in range(len(general))]
         try:
             found = ShapeSpecification(general, called).solve([aval.shape for aval in avals])
