@@ -61,6 +61,8 @@ def test_programs_share_the_copy_which_goes_with_them():
     def times(w):
         return jax.jit(lambda x: x * w[0, 1])
 
+    jax.clear_caches()
+    gc.collect()  # or copies of earlier tests might go in between
     w = jax.device_put(VALUES)
     f = times(w)
     before = len(_copies)

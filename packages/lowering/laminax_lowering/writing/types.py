@@ -25,7 +25,8 @@ _ELEMENT_NAMES = {
     "float6_e3m2fn": "f6E3M2FN", "float4_e2m1fn": "f4E2M1FN",
 }
 
-_type_texts: dict[ShapedArray, str] = {}
+_MAX_TYPE_TEXTS = 4096
+_type_texts: dict[ShapedArray, str] = {}  # which keeps the types alive, and so forgets them all when there are many
 
 
 def element_type(dtype: Any) -> str:
@@ -48,6 +49,8 @@ def type_text(aval: ShapedArray) -> str:
     text = _type_texts.get(aval)
     if text is None:
         physical = physical_aval(aval) if dtypes.is_extended(aval.dtype) else aval
+        if len(_type_texts) >= _MAX_TYPE_TEXTS:
+            _type_texts.clear()
         text = _type_texts[aval] = tensor_text(physical.shape, physical.dtype)
     return text
 
