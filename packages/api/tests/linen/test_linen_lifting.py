@@ -107,6 +107,11 @@ def test_vmap_needs_a_size():
         Model(body).init(KEY, X)
 
 
+def test_vmap_has_an_axis_for_each_argument():
+    with pytest.raises(ValueError, match=r"in_axes=\(0, None\) is for 2 arguments by position, and 1 were given"):
+        nn.vmap(Dense, variable_axes={"params": 0, "counts": 0}, in_axes=(0, None))().init(KEY, X)
+
+
 def test_variables_that_only_come_out():
     def body(module, x):
         return nn.vmap(Dense, variable_axes={"params": 0, "counts": nn.Out(0)}, split_rngs={"params": True})(name="d")(x)

@@ -57,7 +57,8 @@ class ScopeParamNotFoundError(FlaxError, KeyError):
         super().__init__(f'Could not find parameter named "{param_name}" in scope "{scope_path}". The variables were made by another '
                          "module, or by another version of this one.")
 
-    __str__ = Exception.__str__
+    def __str__(self) -> str:
+        return Exception.__str__(self)  # that of KeyError is in quotes
 
 
 class ScopeCollectionNotFound(FlaxError):
@@ -71,7 +72,7 @@ class ScopeCollectionNotFound(FlaxError):
 class ScopeParamShapeError(FlaxError):
     """A parameter has another shape than its initializer would give it."""
 
-    def __init__(self, param_name: str, scope_path: str, value_shape: tuple, init_shape: tuple) -> None:
+    def __init__(self, param_name: str, scope_path: str, value_shape: tuple[int, ...], init_shape: tuple[int, ...]) -> None:
         super().__init__(f'For parameter "{param_name}" in "{scope_path}", the given initializer is expected to generate shape '
                          f"{init_shape}, but the existing parameter it received has shape {value_shape}.")
 

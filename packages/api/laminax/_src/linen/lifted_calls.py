@@ -198,6 +198,9 @@ def vmap(
     splits = tuple(split_rngs.values())
 
     def transform(call: ModuleCall) -> Any:
+        if isinstance(in_axes, (tuple, list)) and len(in_axes) != len(call.args):
+            raise ValueError(f"vmap: in_axes={in_axes} is for {len(in_axes)} arguments by position, and {len(call.args)} were given. "
+                             "Arguments by name are mapped along their first axis.")
         border = Border(call.scopes, tuple(axes_in), tuple(axes_out), tuple(split_rngs), "vmap")
         groups, keys = border.take()
         size = axis_size

@@ -59,11 +59,11 @@ class Counts:
             below = self.below[name] = Counts()
         return below
 
-    def saved(self) -> tuple:
+    def saved(self) -> tuple[Any, ...]:
         """All counts as one hashable value, for `restore`."""
         return tuple(self.drawn.items()), tuple((name, counts.saved()) for name, counts in self.below.items())
 
-    def restore(self, saved: tuple) -> None:
+    def restore(self, saved: tuple[Any, ...]) -> None:
         """Sets all counts to what they were."""
         drawn, below = saved
         self.drawn = dict(drawn)
@@ -81,10 +81,10 @@ class Store:
         self.mutable: Names = names_of(mutable)
         # what may be written is copied: the caller's dicts stay as they are
         self.variables: dict[str, Any] = {name: unfreeze(tree) if name in self.mutable else tree for name, tree in variables.items()}
-        self.streams = streams
-        self.flags = dict(flags)
-        self.trace = state.trace
-        self.closed = False
+        self.streams: dict[str, Stream] = streams
+        self.flags: dict[str, Any] = dict(flags)
+        self.trace: Any = state.trace
+        self.closed: bool = False
         self.adopted: dict[int, tuple[Any, Any]] = {}  # modules made elsewhere, by id, beside their clones of this call
 
     def close(self) -> None:
@@ -112,12 +112,12 @@ class Scope:
     ) -> None:
         streams = {key: rng if isinstance(rng, Stream) else Stream(rng) for key, rng in (rngs or {}).items()}
         self.store: Store = Store(variables, streams, mutable, flags or {}) if parent is None else parent.store
-        self.name = name
-        self.parent = parent
-        self.path = tuple(path)
-        self.debug_path = tuple(debug_path) or self.path
+        self.name: str | None = name
+        self.parent: Scope | None = parent
+        self.path: tuple[str, ...] = tuple(path)
+        self.debug_path: tuple[str, ...] = tuple(debug_path) or self.path
         self.within: tuple[str, ...] = () if parent is None else (*parent.within, str(name))  # the way from the store's root
-        self.counts = Counts()
+        self.counts: Counts = Counts()
         self.reservations: dict[str, set[str | None]] = {}  # the collections that have a variable of this name; None: a submodule
 
     # The place.
@@ -328,10 +328,10 @@ class Variable(Generic[T]):
     __slots__ = ("scope", "collection", "name", "unbox")
 
     def __init__(self, scope: Scope, collection: str, name: str, unbox: bool = True) -> None:
-        self.scope = scope
-        self.collection = collection
-        self.name = name
-        self.unbox = unbox
+        self.scope: Scope = scope
+        self.collection: str = collection
+        self.name: str = name
+        self.unbox: bool = unbox
 
     @property
     def value(self) -> T:

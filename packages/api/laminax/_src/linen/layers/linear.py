@@ -282,7 +282,7 @@ class Embed(Module):
 
     def setup(self) -> None:
         """Makes the table."""
-        self.embedding = self.param("embedding", self.embedding_init, (self.num_embeddings, self.features), self.param_dtype)
+        self.embedding: Any = self.param("embedding", self.embedding_init, (self.num_embeddings, self.features), self.param_dtype)
 
     def __call__(self, inputs: Array) -> Array:
         """The vectors of the given numbers, int[...], as [..., features]."""
