@@ -14,7 +14,10 @@ from laminax._src.compiling.tracing import Call, function_name
 from laminax._src.names.extend.debug_info import DebugInfo
 from laminax._src.names.extend.linear_util import WrappedFun, transformation_with_aux2
 
-__all__ = ["debug_info", "flatten_axes", "flatten_fun", "flatten_fun_nokwargs", "safe_map", "shaped_abstractify"]
+__all__ = [
+    "debug_info", "donation_vector", "flatten_axes", "flatten_fun", "flatten_fun_nokwargs", "rebase_donate_argnums", "safe_map",
+    "shaped_abstractify",
+]
 
 
 def debug_info(traced_for: str, fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, static_argnums: Sequence[int] = (),
@@ -72,6 +75,44 @@ def _flat_result(store: Any, result: Any) -> list[Any]:
     flat, tree = tree_flatten(result)
     store.store(tree)
     return flat
+
+
+def donation_vector(donate_argnums: Iterable[int], donate_argnames: Iterable[str], in_tree: PyTreeDef,
+                    kws: bool = True) -> tuple[bool, ...]:
+    """Whether the array is donated, for each leaf of the arguments.
+
+    Args:
+      donate_argnums, donate_argnames: which arguments are donated, by position and by name.
+      in_tree: the structure of `(args, kwargs)`, or that of args alone.
+      kws: whether in_tree is of both.
+
+    Example:
+      >>> donation_vector((1,), ("y",), tree_structure(((1, (2, 3)), {"y": 4, "z": 5})))
+      (False, True, True, True, False)
+    """
+    args, kwargs = in_tree.children() if kws else (in_tree, None)
+    positions, names = set(donate_argnums), set(donate_argnames)
+    flags = [flag for i, arg in enumerate(args.children()) for flag in [i in positions] * arg.num_leaves]
+    if kwargs is not None and (data := kwargs.node_data()) is not None:
+        flags += [flag for name, arg in zip(data[1], kwargs.children()) for flag in [name in names] * arg.num_leaves]
+    return tuple(flags)
+
+
+def rebase_donate_argnums(donate_argnums: Iterable[int], static_argnums: Iterable[int]) -> tuple[int, ...]:
+    """The positions of donated arguments among those that are not static.
+
+    Raises:
+      ValueError: if a position is both donated and static.
+
+    Example:
+      >>> rebase_donate_argnums((3, 4), (0, 1))
+      (1, 2)
+    """
+    static, donated = set(static_argnums), set(donate_argnums)
+    if static & donated:
+        raise ValueError(f"rebase_donate_argnums: `static_argnums` and `donate_argnums` cannot intersect, but {sorted(static & donated)} "
+                         "are in both")
+    return tuple(i - sum(j < i for j in static) for i in sorted(donated))
 
 
 def safe_map(f: Callable[..., Any], *args: Iterable[Any]) -> list[Any]:

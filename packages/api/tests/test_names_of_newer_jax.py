@@ -212,3 +212,34 @@ def test_programs_with_their_constants_as_arguments():
 def test_modules_of_sparse_functions():
     from laminax.experimental import sparse
     assert sparse.ad.grad is sparse.grad and sparse.api.eye is sparse.eye and sparse.random.random_bcoo is sparse.random_bcoo
+
+
+def test_donated_leaves():
+    from laminax import api_util
+    tree = laminax.tree.structure(((1, (2, 3)), {"y": 4, "z": 5}))
+    assert api_util.donation_vector((1,), ("y",), tree) == (False, True, True, True, False)
+    assert api_util.donation_vector((0,), (), laminax.tree.structure((1, (2, 3))), kws=False) == (True, False, False)
+    assert api_util.rebase_donate_argnums((3, 4), (0, 1)) == (1, 2) and api_util.rebase_donate_argnums((), ()) == ()
+    with pytest.raises(ValueError, match="cannot intersect"):
+        api_util.rebase_donate_argnums((0,), (0,))
+
+
+def test_rows_without_zeros():
+    from laminax.experimental import sparse
+    dense = np.array([[0, 2.0, 0], [3, 0, 0]], np.float32)
+    padded = sparse.BCSR.fromdense(dense, nse=4)
+    thin = sparse.bcsr.bcsr_eliminate_zeros(padded)
+    assert padded.nse == 4 and thin.nse == 2
+    np.testing.assert_array_equal(thin.todense(), dense)
+
+
+def test_layouts_of_jaxlib():
+    from laminax.experimental.layout import Layout
+    x = jnp.ones((2, 3))
+    compiled = laminax.jit(lambda x: x.T).lower(x).compile()
+    (found,) = compiled.runtime_executable().get_output_layouts()
+    assert Layout.from_pjrt_layout(found).major_to_minor == (0, 1)
+
+
+def test_initializers_are_of_one_kind():
+    assert laminax.nn.initializers.Initializer.__name__ == "Initializer"

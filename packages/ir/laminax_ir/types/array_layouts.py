@@ -46,6 +46,12 @@ class Layout:
             raise ValueError(f"Layout: major_to_minor must have each axis once, 0 to {len(self.major_to_minor) - 1}, "
                              f"got {self.major_to_minor}")
 
+    @staticmethod
+    def from_pjrt_layout(pjrt_layout: Any) -> Layout:
+        """The layout that jaxlib gives for an array or an executable, a `PjRtLayout`."""
+        layout = pjrt_layout._xla_layout()
+        return Layout(layout.minor_to_major()[::-1], layout.tiling(), layout.element_size_in_bits())
+
     def update(self, **changes: Any) -> Layout:
         """The layout that differs in the given parameters."""
         return Layout(**{name: getattr(self, name) for name in self.__slots__} | changes)

@@ -8,7 +8,7 @@ outputs (fan-out), or their mean. Sources: Glorot, Bengio, AISTATS 2010 (glorot/
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence
 
 import numpy as np
 
@@ -23,7 +23,12 @@ from laminax._src.numerics.random import samplers
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
-Initializer = Callable[..., Any]
+
+class Initializer(Protocol):
+    """What makes parameters: `init(key, shape, dtype)`."""
+
+    def __call__(self, key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+        """Makes an array of the shape."""
 
 
 @takes_out_sharding

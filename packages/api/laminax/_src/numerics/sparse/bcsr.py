@@ -21,7 +21,7 @@ from laminax._src.numerics.sparse.bcoo import BCOO, bcoo_fromdense, give_operato
 from laminax._src.numerics.sparse.conversion import gather_entries
 from laminax._src.numerics.sparse.entries import batch_places, is_inside
 from laminax._src.numerics.sparse.layout import bcoo_broadcast_in_dim, bcoo_concatenate, whole_batches
-from laminax._src.numerics.sparse.ordering import bcoo_sort_indices
+from laminax._src.numerics.sparse.ordering import bcoo_eliminate_zeros, bcoo_sort_indices
 from laminax._src.numerics.sparse.products import bcoo_dot_general
 from laminax._src.numerics.sparse.transform import sparsify
 
@@ -218,6 +218,11 @@ def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Array:
     indices, indptr = jnp.asarray(indices), jnp.asarray(indptr)
     rows = _rows(indptr, nse=indices.shape[-1]).astype(indices.dtype)
     return gather_entries(jnp.stack([rows, indices], axis=-1), jnp.asarray(mat))
+
+
+def bcsr_eliminate_zeros(mat: BCSR, nse: int | None = None) -> BCSR:
+    """The same array without entries that are zero; `nse` as in `bcoo_eliminate_zeros`."""
+    return BCSR.from_bcoo(bcoo_eliminate_zeros(mat.to_bcoo(), nse=nse))
 
 
 def bcsr_sum_duplicates(mat: BCSR, nse: int | None = None) -> BCSR:
