@@ -248,7 +248,7 @@ def test_device_put_options():
     assert not per_leaf["a"].committed and per_leaf["b"][1].committed
     copied = laminax.device_put(x, device, src=device, may_alias=False)
     assert copied.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
-    with pytest.raises(ValueError, match=r"device_put device specification must be a tree prefix.*, got specification \(.*\) for value "
+    with pytest.raises(ValueError, match=r"device_put device specification must be a tree prefix.*got specification \(.*\) for value "
                                          r"tree PyTreeDef"):
         laminax.device_put((x, x, x), (device, device))
     with pytest.raises(ValueError, match="may_alias and donate cannot be True"):

@@ -295,6 +295,14 @@ def test_statistics_in_the_input_dtype():
     assert (y != rough).any()
 
 
+def test_the_norm_of_weights_in_a_box_is_named_by_the_path_to_the_value():
+    kernel_init = nn.with_partitioning(nn.initializers.lecun_normal(), ("in", "out"))
+    layer, x = nn.WeightNorm(nn.Dense(3, kernel_init=kernel_init)), drawn(2, 4)
+    variables = layer.init(KEY, x)
+    assert variables["params"]["layer_instance/kernel/value/scale"].shape == (3,)
+    assert layer.apply(variables, x).shape == (2, 3)
+
+
 def test_norms_of_weights():
     x = drawn(2, 4)
     layer = nn.WeightNorm(nn.Dense(3))

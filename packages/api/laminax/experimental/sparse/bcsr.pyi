@@ -23,6 +23,8 @@ def bcsr_dot_general(
     out_sharding: None = None,
 ) -> Array:
     """A contraction of a sparse array with a dense one; arguments as those of `bcoo_dot_general`."""
+def bcsr_eliminate_zeros(mat: _BCSR, nse: int | None = None) -> _BCSR:
+    """The same array without entries that are zero; `nse` as in `bcoo_eliminate_zeros`."""
 def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Array:
     """The elements of an array at the places of a sparse one."""
 def bcsr_fromdense(mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = ...) -> _BCSR:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops.elementwise import rsqrt
 from laminax_ir.pytrees import pytree
+from laminax_ir.pytrees.pytree import keystr
 from laminax_transforms.custom.rule_arguments import stop_gradient
 
 from laminax._src.linen.calls import compact, nowrap
@@ -31,7 +32,7 @@ def _unit_length(x: Array, axes: tuple[int, ...] | None, epsilon: float) -> Arra
 
 def _variable_name(layer: Any, path: tuple[Any, ...]) -> str:
     """The name of a layer's variable, `Dense_0/kernel`; its collection, first in the path, is left out."""
-    return "/".join([str(layer.name), *(str(entry.key if hasattr(entry, "key") else entry.name) for entry in path[1:])])
+    return f"{layer.name}/{keystr(path[1:], simple=True, separator='/')}"
 
 
 class SpectralNorm(Module):

@@ -139,7 +139,7 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, a
     num_classes = concrete_int("one_hot", "the number in jax.nn.one_hot argument `num_classes`", num_classes)
     x = x if hasattr(x, "dtype") else jnp.asarray(x)
     if not dtypes.issubdtype(x.dtype, dtypes.integer):
-        warn_at_user(f"one_hot input should be integer-typed; got dtype={x.dtype}. Other indices are deprecated: convert them "
+        warn_at_user(f"jax.nn.one_hot input should be integer-typed; got dtype={x.dtype}. Other indices are deprecated: convert them "
                      "with x.astype(int).", DeprecationWarning)
     return _one_hot(x, num_classes=num_classes, dtype=user_dtype("one_hot", float if dtype is None else dtype), axis=operator.index(axis))
 
