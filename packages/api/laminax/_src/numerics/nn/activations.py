@@ -205,6 +205,9 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
       ValueError: if there is no such axis, or it has odd size.
     """
     x = _operand("glu", x)
+    if not x.ndim:
+        raise ValueError(f"glu: axis {axis} is out of bounds for array of dimension 0. x is a scalar; give an array with an axis of even "
+                         "size, which is cut into halves.")
     size = x.shape[canonical_axis("glu", axis, x.ndim)]
     if size % 2:
         raise ValueError(f"glu: axis {axis} must have even size, got {size} in shape {x.shape}")

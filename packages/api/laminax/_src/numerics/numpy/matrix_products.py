@@ -285,7 +285,10 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: i
 @fused(static_argnames=("axisa", "axisb", "axisc"))
 def _cross(a: ArrayLike, b: ArrayLike, axisa: int, axisb: int, axisc: int) -> Array:
     a, b = promote_dtypes("cross", a, b)
-    for x, axis in ((a, axisa), (b, axisb)):
+    for name, x, axis in (("a", a, axisa), ("b", b, axisb)):
+        if not shape_of(x):
+            raise ValueError(f"cross: axis {axis} is out of bounds for array of dimension 0. {name} is a scalar; give vectors of 2 or 3 "
+                             "components.")
         canonical_axis("cross", axis, len(shape_of(x)))
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):

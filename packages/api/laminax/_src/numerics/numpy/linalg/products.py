@@ -144,7 +144,10 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
       ValueError: if a vector has not 3 components.
     """
     x1, x2 = ensure_arrays("cross", x1, x2)
-    for x in (x1, x2):
+    for name, x in (("x1", x1), ("x2", x2)):
+        if not shape_of(x):
+            raise ValueError(f"linalg.cross: axis {axis} is out of bounds for array of dimension 0. {name} is a scalar; give vectors of 3 "
+                             "components.")
         canonical_axis("linalg.cross", axis, len(shape_of(x)))
     if shape_of(x1)[axis] != 3 or shape_of(x2)[axis] != 3:
         raise ValueError(f"cross: vectors must have 3 components along axis {axis}, got {get_aval(x1).str_short()} and "
