@@ -448,7 +448,8 @@ def test_cotangents_are_added_to_references():
     assert total[...] == 1 + 2 * 12
     for entries, error, message in (((ad.GradValue(), ad.GradValue()), ValueError, "one entry for each array"),
                                     (({"a": 1., "b": total}, total), TypeError, r"entry for 0\['a'\] .* got 1.0"),
-                                    (({"a": new_ref(1), "b": total}, total), ValueError, r"a ref of type Ref\{float32\[\]\}.*got Ref\{int32")):
+                                    (({"a": new_ref(1), "b": total}, total), ValueError,
+                                     r"a ref of type Ref\{float32\[\]\}.*got Ref\{int32")):
         with pytest.raises(error, match=message):
             pullback.with_refs(*entries)
 
