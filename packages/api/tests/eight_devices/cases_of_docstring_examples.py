@@ -3,6 +3,7 @@
 What examples print is not compared: those of the lower layers show NumPy's arrays, which laminax makes its own.
 """
 
+import doctest
 import functools
 import importlib
 import inspect
@@ -20,7 +21,7 @@ from laminax_ir.types.avals import ShapedArray
 
 import laminax
 import laminax.numpy as jnp
-from laminax import lax
+from laminax import lax, linen
 from laminax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 MESH = laminax.make_mesh((4, 2), ("x", "data"), (AxisType.Auto,) * 2)
@@ -33,6 +34,7 @@ GIVEN = {
     "batches": iter([1.0]), "state": jnp.ones(3), "result_ct": jnp.ones(8), "jaxpr": laminax.make_jaxpr(lambda x: (x, -x))(1.0).jaxpr,
 }
 OTHERS = {  # what one example means by a name that is something else in the rest
+    "callback": {"print": print}, "inspect_array_sharding": {"print": print}, "donation_vector": {"tree_structure": laminax.tree.structure},
     "custom_root": {"a": 2.0, "bisect": lambda f, guess: 2.0 ** 0.5},
     "symbolic_args_specs": {"f": lambda x, y: x.sum(1) * y},
     "SparsifyEnv": {"x": laminax.experimental.sparse.BCOO.fromdense(jnp.eye(3)),
@@ -73,5 +75,9 @@ def test_example(name, text, module, documented, tmp_path, monkeypatch):
     names = {n: getattr(laminax, n) for n in dir(laminax)} | GIVEN
     names |= {k: v for k, v in vars(sys.modules[documented.__module__]).items() if not k.startswith("__")}
     names |= {n: getattr(module, n) for n in dir(module) if not n.startswith("_")} | OTHERS.get(name, {})
+    if documented.__module__.startswith("laminax._src.linen"):
+        names |= {"nn": linen}
     for example in DocTestParser().get_examples(inspect.cleandoc(text)):
+        if doctest.SKIP in example.options:  # a line of a method, say, which its module's own tests have
+            continue
         exec(compile(example.source, f"<example of {name}>", "single"), names)
