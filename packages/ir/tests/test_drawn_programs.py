@@ -37,7 +37,7 @@ from hypothesis import strategies as st
 from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops import checks, collectives, hints, sharding
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.callbacks import debug_callback, io_callback, pure_callback
+from laminax_ir.ops.callbacks import debug_callback, inspect_sharding, io_callback, pure_callback
 from laminax_ir.ops.calls import (
     CustomJVPCall,
     CustomVJPCall,
@@ -53,6 +53,7 @@ from laminax_ir.ops.linear_call import bind_linear_call
 from laminax_ir.ops.loops import fori_loop, scan, while_loop
 from laminax_ir.ops.shard_map import bind_shard_map
 from laminax_ir.options.config import enable_x64
+from laminax_ir.programs.effects import debug_effect
 from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.tracing.trace import extend_axis_env
@@ -275,6 +276,30 @@ def test_debug_callbacks_see_each_value_once(sizes, seed, ordered):
         assert label == "sum"
         same(got, x)
         same(total, combined(x, y))
+
+
+@covers("inspect_sharding")
+@few
+@given(sizes=sizes, seed=seeds)
+def test_inspection_of_a_sharding_changes_nothing(sizes, seed):
+    """It stays in the program, as an effect; NumPy's arrays, on which the reference computes, have no sharding to look at."""
+    rng = np.random.default_rng(seed)
+    for dtype in EVERY:
+        x, y = (drawn(rng, dtype, of_rank(dtype, sizes, seed)) for _ in range(2))
+        seen = []
+
+        def f(x, y, seen=seen):
+            total = combine(x, y)
+            inspect_sharding(total, seen.append)
+            return [x, total]
+
+        program = stage(f, [get_aval(x), get_aval(y)])
+        assert "inspect_sharding" in [eqn.primitive.name for eqn in program.eqns]
+        assert program.effects == {debug_effect}
+        for results in (f(x, y), evaluated(f, x, y)):
+            for got, expected in zip(results, (x, combined(x, y)), strict=True):
+                same(got, expected)
+        assert not seen
 
 
 # Collectives and placement

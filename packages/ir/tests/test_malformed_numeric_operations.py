@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from malformed import DTYPE, INTEGER, MODULES, has_all_operations, is_accepted, is_refused, wrong_calls
 
-from laminax_ir.ops import contraction, convolution, derived, fft, linalg, orthogonal, polar, scaled_dot, special
+from laminax_ir.ops import contraction, convolution, derived, fft, linalg, orthogonal, polar, polynomial, scaled_dot, special
 from laminax_ir.ops import elementwise as op
 
 f32, i32 = np.float32, np.int32
@@ -19,9 +19,10 @@ FLOAT_ONLY = [N, B]
 
 UNARY = {
     **{name: (X, FLOAT_ONLY) for name in (
-        "exp", "exp2", "expm1", "log", "log1p", "logistic", "sqrt", "rsqrt", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan",
+        "exp", "exp2", "expm1", "log", "log1p", "log2", "logistic", "sqrt", "rsqrt", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan",
         "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "floor", "ceil", "round", "is_finite")},
-    **{name: (X, [B]) for name in ("neg", "sign", "abs", "square")}, "real": (Z, [X, N]), "imag": (Z, [X, N]), "conj": (X, FLOAT_ONLY),
+    **{name: (X, [B]) for name in ("neg", "sign", "abs", "square", "one_minus_square")},
+    "real": (Z, [X, N]), "imag": (Z, [X, N]), "conj": (X, FLOAT_ONLY),
     **{name: (N, [X, B]) for name in ("population_count", "clz")}, "bitwise_not": (N, [X, Z]), "copy": (X, []),
     "stop_gradient_one": (X, []),
 }
@@ -151,12 +152,18 @@ DERIVED = {
     "dtype": (derived.dtype, {"x": X}, {"x": [object()]}),
 }
 
-RIGHT = ELEMENTWISE | SPECIAL | CONTRACTION | CONVOLUTION | FFT | LINALG | DERIVED
+POLYNOMIAL = {
+    "polynomial": (polynomial.polynomial, {"x": X, "coeffs": [X, f32(2), 3], "unroll": 2},
+                   {"x": [B, X[0], OTHER, "no array", object], "coeffs": ["x", [X, OTHER], [OTHER], [X, X[0]], [1, 2, "x"], [1, object]],
+                    "unroll": [0, -1, *INTEGER]}),
+}
+
+RIGHT = ELEMENTWISE | SPECIAL | CONTRACTION | CONVOLUTION | FFT | LINALG | POLYNOMIAL | DERIVED
 HELPERS = {
     op: set(), special: set(),
     contraction: {"canonicalize_precision", "refuse_out_sharding", "free_axes", "contraction_dtype",
                   "canonicalize_dot_dimension_numbers", "canonical_preferred", "outer_ragged_axes", "dot_general_shape"},
-    scaled_dot: {"scaled_product"}, fft: set(), orthogonal: set(), polar: set(), derived: {"optimization_barrier"},
+    scaled_dot: {"scaled_product"}, fft: set(), orthogonal: set(), polar: set(), polynomial: set(), derived: {"optimization_barrier"},
     convolution: {"dilated", "windows_along", "padtype_to_pads", "canonical_pads", "check_per_axis", "int_tuple", "transposed_pads"},
     linalg: {"check_all_singular_values", "adjoint", "swap_last", "matmul", "triangle", "symmetrize"},
 }

@@ -75,6 +75,7 @@ CALLBACKS = {
               {"*callback": CALLABLE, "*result_shape_dtypes": ["x", 3], "*x": ["text", object]})
        for name in ("pure_callback", "io_callback")},
     "debug_callback": (callbacks.debug_callback, {"*callback": lambda x: None, "*x": X}, {"*callback": CALLABLE, "*x": []}),
+    "inspect_sharding": (callbacks.inspect_sharding, {"x": X, "callback": lambda sharding: None}, {"x": ["no array", object]}),
     **{name: (getattr(callbacks, name), {"*fmt": "{}", "*x": X}, {"*fmt": [3, X], "*x": []}) for name in ("debug_print", "debug_log")},
     "composite": (lambda decomposition, name: composite.composite(decomposition, name)(X),
                   {"decomposition": lambda x: op.neg(x), "name": "my.neg"}, {"name": [3, None]}),

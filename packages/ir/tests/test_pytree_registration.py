@@ -175,7 +175,7 @@ def test_register_dataclass_on_a_class_that_is_none(pytree):
     [
         ({"data_fields": ["a"]}, TypeError, ["must both be specified", "data_fields=['a'] meta_fields=None"]),
         ({"data_fields": ["a"], "meta_fields": []}, ValueError, ["Missing fields: {'m'}", "drop_fields"]),
-        ({"data_fields": ["a", "m"], "meta_fields": ["m"]}, ValueError, ["'m'", "both"]),
+        ({"data_fields": ["a", "m"], "meta_fields": ["m"]}, ValueError, ["must not overlap", "Overlapping fields: {'m'}"]),
         ({"data_fields": ["a", "zz"], "meta_fields": ["m"]}, ValueError, ["Unexpected fields: {'zz'}", "not fields"]),
         ({"data_fields": ["a", "derived"], "meta_fields": ["m"]}, ValueError, ["'derived'", "init=True"]),
     ],

@@ -222,7 +222,8 @@ _define([aval("float32", 8, 3)], reduce_scatter=lambda x: collectives.psum_scatt
 
 _define([F32], pure_callback=lambda x: callbacks.pure_callback(np.sin, ShapeDtypeStruct((3, 4), np.float32), x),
         io_callback=lambda x: callbacks.io_callback(np.sin, ShapeDtypeStruct((3, 4), np.float32), x, ordered=True),
-        debug_callback=lambda x: (callbacks.debug_callback(print, x), x)[1])
+        debug_callback=lambda x: (callbacks.debug_callback(print, x), x)[1],
+        inspect_sharding=lambda x: (callbacks.inspect_sharding(x, print), x)[1])
 
 _SPLIT = Split(AbstractMesh((4,), ("data",)), PartitionSpec(None, "data"))
 _define([F32], sharding_constraint=lambda x: sharding.sharding_constraint_p.bind(x, sharding=_SPLIT),
