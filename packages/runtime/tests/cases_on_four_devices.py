@@ -185,7 +185,7 @@ def test_parts_that_do_not_make_an_array():
                                          r"requires a list of concrete arrays as input, "
                                          r"but arrays\[0\] is ndarray"):
         make((4,), sharding, [np.zeros(2, np.float32), parts[1]])
-    with pytest.raises(TypeError, match="arrays must be a list or tuple of single-device arrays, got an object of type Array"):
+    with pytest.raises(TypeError, match="`arrays` argument must be a list or tuple of single-device arrays, got an object of type Array"):
         make((4,), sharding, parts[0])
     with pytest.raises(ValueError, match="a device comes twice"):
         Mesh([runtime.devices()[0]] * 2, ("x",))

@@ -177,7 +177,8 @@ def test_layouts_are_values():
      "(?s)Layout passed to jit does not match the layout on the respective arg. Got jit layout: .*argument x. Bring it there with "
      "device_put"),
     (lambda: laminax.jit(lambda x: x, in_shardings=Format(Layout.AUTO))(put(A, "x")), ValueError,
-     "Consider passing a `jax.ShapeDtypeStruct`"),
+     "(?s)Layout passed to jit does not match the layout on the respective arg. Got jit layout: AUTO,.*argument x. The layout given to "
+     "jit is `Layout.AUTO`.*Pass a `laminax.ShapeDtypeStruct` in its place"),
     (lambda: laminax.ShapeDtypeStruct((8, 4), np.float32, sharding=Format(Layout.AUTO, ONE)), TypeError,
      "cannot be used in place of a device-local layout"),
     (lambda: laminax.make_array_from_callback((8, 4), Format(Layout.AUTO, ONE), lambda i: A[i]), TypeError,
