@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from laminax_ir.ops.buffer_callbacks import buffer_callback
-from laminax_ir.ops.callbacks import debug_callback, debug_print, io_callback, pure_callback
+from laminax_ir.ops.callbacks import debug_callback, debug_print, inspect_sharding, io_callback, pure_callback
 from laminax_ir.ops.elementwise import sin
 from laminax_ir.ops.loops import scan
 from laminax_ir.recording.staging import stage
@@ -76,6 +76,17 @@ def test_debugging_sees_every_example_once():
     f = vmap(lambda x, y: debug_callback(lambda x, y: seen.append((float(x), float(y))), x, y) or sin(x), in_axes=(0, None))
     f(np.float32([1, 2, 3]), np.float32(5))
     assert seen == [(1, 5), (2, 5), (3, 5)]
+
+
+@pytest.mark.parametrize("transform", [vmap, lambda f: vmap(vmap(grad(f))), lambda f: lambda x: jvp(f, (x,), (sin(x),))[1]])
+def test_inspection_of_a_sharding_is_of_all_examples_and_of_primal_values(transform):
+    def f(x):
+        inspect_sharding(x, print)
+        return sin(x)
+
+    program = stage(lambda x: [transform(f)(x)], [get_aval(X)]).jaxpr
+    (inspection,) = [eqn for eqn in program.eqns if eqn.primitive.name == "inspect_sharding"]
+    assert inspection.invars == program.invars
 
 
 def test_debugging_sees_primal_values(capsys):
