@@ -256,6 +256,10 @@ def test_compiled_for_all_sizes():
     assert traced.count == 1
     with pytest.raises((TypeError, ValueError), match="compiled with float32"):
         compiled(array(2, 5), 3.0)
+    for what in (compiled.cost_analysis, compiled.memory_analysis, compiled.as_text):
+        with pytest.raises(NotImplementedError, match="lowered for symbolic sizes.*at_shapes"):
+            what()
+    assert compiled.at_shapes([(3, 4), ()]).cost_analysis()["flops"] >= 0
 
 
 def test_export_keeps_the_names():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Callable, NoReturn, Protocol, Sequence, cast, runtime_checkable
 
 import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import physical_aval
@@ -263,6 +263,22 @@ class CompiledForAllSizes(_Stage):
         if compiled is None:
             compiled = self._compiled[shapes] = self.at_shapes(shapes)
         return compiled(*args, **kwargs)
+
+    def cost_analysis(self) -> NoReturn:
+        """Not known before the sizes are: `at_shapes(shapes).cost_analysis()`."""
+        self._refuse("cost_analysis")
+
+    def memory_analysis(self) -> NoReturn:
+        """Not known before the sizes are: `at_shapes(shapes).memory_analysis()`."""
+        self._refuse("memory_analysis")
+
+    def as_text(self) -> NoReturn:
+        """There is a text for each choice of sizes: `at_shapes(shapes).as_text()`."""
+        self._refuse("as_text")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise NotImplementedError(f"{what}: {self._signature.name} was lowered for symbolic sizes, and is compiled for each choice of sizes "
+                                  f"when it is called. Choose some: .at_shapes([(3, 4), ...]).{what}(), with a shape for each argument.")
 
     def at_shapes(self, shapes: Sequence[tuple[int, ...]]) -> Compiled:
         """The function compiled for arguments of given shapes.
