@@ -25,11 +25,7 @@ ELSEWHERE = {
     "io_callback": "has no derivative but an error: test_callbacks.py",
     "ffi_call": "has no derivative but an error: test_ffi.py", "buffer_callback": "has no derivative but an error: test_callbacks.py",
     "debug_callback": "has no results: test_callbacks.py", "dce_sink": "has no results: test_hints.py",
-<<<<<<< HEAD
     "inspect_sharding": "has no results: test_callbacks.py", "check": "has no results: test_checks.py",
-=======
-    "check": "has no results: test_checks.py", "inspect_sharding": "has no results: the api's cases_of_pictures.py",
->>>>>>> 1ddd0bea (A program compiled for all sizes says where its analyses are; tables of cases follow inspect_sharding)
     "random_gamma_grad": "a derivative that has none itself: test_special.py",
     "igamma_grad_a": "a derivative that has none itself: test_special.py",
 }
