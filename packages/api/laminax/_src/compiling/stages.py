@@ -277,8 +277,8 @@ class CompiledForAllSizes(_Stage):
         self._refuse("as_text")
 
     def _refuse(self, what: str) -> NoReturn:
-        raise NotImplementedError(f"{what}: {self._signature.name} was lowered for symbolic sizes, and is compiled for each choice of "
-                                  f"sizes when it is called. Choose some: .at_shapes([(3, 4), ...]).{what}(), with a shape for each argument.")
+        raise NotImplementedError(f"{what}: {self._signature.name} was lowered for symbolic sizes, and is compiled for each choice "
+                                  f"of sizes. Choose some: .at_shapes([(3, 4), ...]).{what}(), with a shape for each argument.")
 
     def at_shapes(self, shapes: Sequence[tuple[int, ...]]) -> Compiled:
         """The function compiled for arguments of given shapes.
