@@ -78,7 +78,7 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
           arg_shardings: Sequence[Any] | None = None, result_shardings: Sequence[Any] | None = None,
           arg_memories: Sequence[str | None] | None = None, result_memories: Sequence[str | None] | None = None,
           arg_layouts: Sequence[str | None] | None = None, result_layouts: Sequence[str | None] | None = None,
-          inline_consts: bool = False) -> LoweredModule:
+          inline_consts: bool = False, cpu_kernels: bool = False) -> LoweredModule:
     """Writes a program as a StableHLO module.
 
     Args:
@@ -99,6 +99,8 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
         is the platform's default, but for results of layout constraints, which say it.
       inline_consts: whether constants are written into the module, which then stands alone, instead of being its first
         arguments.
+      cpu_kernels: whether a program for one CPU device, and no other platform, is written with the kernels that are faster there (see
+        `writing.registry`). One for sizes that are expressions is not.
 
     Raises:
       ValueError: for an unknown platform, none, or one twice.
@@ -117,6 +119,8 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
     with paused_collection():
         module = ModuleContext(platforms, _module_name(name), plan_calls(closed.jaxpr), axis_env)
         module.num_partitions = num_partitions
+        module.uses_cpu_kernels = (cpu_kernels and platforms == ("cpu",) and num_partitions == num_replicas == 1
+                                   and not has_symbolic_sizes(closed.in_avals))
         return _lower(closed, module, name, donated or (False,) * len(closed.in_avals), keep_unused, args, results, num_replicas)
 
 
@@ -133,7 +137,7 @@ def _lower(closed: ClosedJaxpr, module: ModuleContext, name: str, donated: Seque
            results: _Values, num_replicas: int) -> LoweredModule:
     jaxpr = closed.jaxpr
     live, used = live_equations(jaxpr)
-    is_dynamic = any(SymbolicDim in map(type, aval.shape) for aval in closed.in_avals)
+    is_dynamic = has_symbolic_sizes(closed.in_avals)
     # with symbolic dimensions, the sizes of an argument may be read although the argument is not
     kept = [i for i, v in enumerate(jaxpr.invars) if keep_unused or is_dynamic or v in used]
     aliases, unusable = donation_aliases(jaxpr, donated, kept, args.shardings, results.shardings, args.memories, results.memories,
@@ -167,6 +171,11 @@ def _lower(closed: ClosedJaxpr, module: ModuleContext, name: str, donated: Seque
                              any(layout is not None for layout in (*(args.layouts or ()), *(results.layouts or ()))))
     return LoweredModule(module.text(attributes), module.name, module.platforms, convention, tuple(closed.consts), tuple(kept),
                          tuple(closed.in_avals), tuple(closed.out_avals), tuple(jaxpr.invars[i].aval for i in unusable), sized_main)
+
+
+def has_symbolic_sizes(avals: Sequence[ShapedArray]) -> bool:
+    """Whether sizes of arguments are expressions in variables."""
+    return any(SymbolicDim in map(type, aval.shape) for aval in avals)
 
 
 def _convention(closed: ClosedJaxpr, module: ModuleContext, kept: Sequence[int], donated: Sequence[bool],

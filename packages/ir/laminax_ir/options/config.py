@@ -146,6 +146,13 @@ captured_constants_warn_bytes = define(
     integer,
     "Warn when the constants that a compiled function captures take this many bytes; -1 never warns.",
 )
+cpu_kernels = define(
+    "cpu_kernels",
+    True,
+    boolean,
+    "Write programs for one CPU device as its compiler does well: with rules of its own for some operations, a small loop as one kernel.",
+    affects_tracing=True,  # a program compiled without them is another one
+)
 no_tracing = define("no_tracing", False, boolean, "Raise where a function would be traced for jit.")
 default_prng_impl = define(
     "default_prng_impl",

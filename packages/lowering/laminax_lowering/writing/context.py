@@ -20,7 +20,7 @@ from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.writing.explicit_axes import constrained
 from laminax_lowering.writing.module_context import ModuleContext
 from laminax_lowering.writing.operation_attributes import attributed
-from laminax_lowering.writing.registry import find_rule, rules_for
+from laminax_lowering.writing.registry import find_rule, rules_for, with_cpu_kernel
 from laminax_lowering.writing.ssa_values import AtomValues, Constants, Value
 from laminax_lowering.writing.types import dense, splat, string_text, type_text, types_text
 
@@ -397,7 +397,8 @@ class FunctionWriter:
         value_of = env.__getitem__
         is_split = is_explicit(jaxpr)
         has_attributes = bool(in_use)
-        rules = rules_for(self.platforms, is_split, has_attributes)
+        uses_cpu_kernels = self.module.uses_cpu_kernels
+        rules = rules_for(self.platforms, is_split, has_attributes, uses_cpu_kernels)
         outer, scope = (self.eqn, self.loc), self.scope
         place: SourceInfo | None = None  # several equations in a row come from one place
         names: dict[str, str] = {}
@@ -406,6 +407,8 @@ class FunctionWriter:
             rule = rules.get(primitive)
             if rule is None:
                 rule = find_rule(primitive, self.platforms)
+                if uses_cpu_kernels:
+                    rule = with_cpu_kernel(primitive, rule)
                 if has_attributes:
                     rule = attributed(rule)
                 if is_split:

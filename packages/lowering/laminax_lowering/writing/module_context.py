@@ -43,6 +43,7 @@ class ModuleContext:
         self.dimension_variables: tuple[str, ...] = ()  # of symbolic dimensions; see `dynamic_shapes`
         self.has_dynamic_shapes = False  # its own, or those of what it calls
         self.num_partitions = 1  # over how many devices the compiler splits the module
+        self.uses_cpu_kernels = False  # whether it is certain to run on one CPU device, and may be written for that
         self._channels = 0
         self.signatures: dict[tuple[ShapedArray, ...], str] = {}
         self._function_names: dict[str, int] = {}

@@ -3,6 +3,9 @@
 A rule `rule(ctx, *operands, **params)` writes the StableHLO of one operation through the context and returns its
 result, a `Value`, or the list of them for an operation with several. A rule may be given for some platforms
 only; the one for all platforms serves where there is none.
+
+Beside the rules stand CPU kernels (`cpu_kernel`): what is faster on the CPU than the rule, under conditions of its own. They are asked
+first in a module that is certain to run on one CPU device, with the option `cpu_kernels` on (`ModuleContext.uses_cpu_kernels`).
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ if TYPE_CHECKING:  # the writer's module imports this one
 lowering_rules = RuleTable("lowering", "laminax_lowering.rules", "Register one with lowering_rule.")
 platform_rules: dict[tuple[Primitive, str], Callable] = {}
 unsupported: dict[tuple[Primitive, str], str] = {}  # why
+cpu_kernels: dict[Primitive, Callable] = {}
 
 
 def lowering_rule(*primitives: Primitive, platforms: tuple[str, ...] | None = None) -> Callable[[Callable], Callable]:
@@ -32,6 +36,33 @@ def lowering_rule(*primitives: Primitive, platforms: tuple[str, ...] | None = No
                 platform_rules[primitive, platform] = rule
         return rule
     return register
+
+
+def cpu_kernel(*primitives: Primitive) -> Callable[[Callable], Callable]:
+    """Decorator: the function lowers the primitives on one CPU device, as a rule does, or returns None, which leaves it to the rule.
+
+    What it writes has the rule's results, within the tolerances of the operation.
+    """
+    def register(kernel: Any) -> Any:
+        for primitive in primitives:
+            if primitive in cpu_kernels:
+                raise ValueError(f"{primitive}: a second CPU kernel, in {kernel.__module__}; the first is in "
+                                 f"{cpu_kernels[primitive].__module__}")
+            cpu_kernels[primitive] = kernel
+        return kernel
+    return register
+
+
+def with_cpu_kernel(primitive: Primitive, rule: Callable) -> Callable:
+    """The rule that asks the primitive's CPU kernel first, if there is one."""
+    kernel = cpu_kernels.get(primitive)
+    if kernel is None:
+        return rule
+
+    def kernel_or_rule(ctx: FunctionWriter, *operands: Any, **params: Any) -> Any:
+        result = kernel(ctx, *operands, **params)
+        return rule(ctx, *operands, **params) if result is None else result
+    return kernel_or_rule
 
 
 def not_supported(primitive: Primitive, platforms: tuple[str, ...], reason: str) -> None:

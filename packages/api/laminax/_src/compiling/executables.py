@@ -190,11 +190,12 @@ def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, 
                   **options: Any) -> LoweredModule:
     """Lowers a program for the device or devices `where`; for their platform, unless one or several platforms are given."""
     from laminax_lowering import lower
+    cpu_kernels = platform is None and config.cpu_kernels.value
     if platform is None:
         _check_sizes(closed, where, options["name"])
     with phase("Lowering", f"jit({options['name']})", closed.in_avals):
         if not isinstance(where, Partitioning):
-            return lower(closed, platform=platform or lowering_platform(where), **options)
+            return lower(closed, platform=platform or lowering_platform(where), cpu_kernels=cpu_kernels, **options)
         return lower(closed, platform=platform or lowering_platform(where.devices[0]), num_partitions=len(where.devices),
                      arg_shardings=writable_shardings(where.in_shardings, closed.in_avals),
                      result_shardings=writable_shardings(where.out_shardings, closed.out_avals),
