@@ -4,7 +4,7 @@
     python tools/stubs.py --check   # says which are not current
 
 Each public module that finds its names when they are first used gets a stub, with the signature and the first paragraph of the docstring
-of every function, and an import for every class. Signatures come from the functions themselves; where a result's type depends on an
+of every function, and an import for every class; a function that several modules offer is written once. Signatures come from the functions themselves; where a result's type depends on an
 argument, the text of `tools/given_stubs/` stands in their place. `tools/tests/test_stubs.py` holds that the stubs are current.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import importlib
 import inspect
 import pathlib
@@ -75,6 +76,8 @@ def stub(module: str) -> str:
             reexports.append(_reexport(Origin(package, own_name), name))  # `__name__` is JAX's where as_jax was imported
         elif (origin := _class_or_alias(member, name)) is not None:
             reexports.append(_reexport(origin, name))
+        elif inspect.isfunction(member) and (origin := _stub_of(member, name)).module != module:
+            reexports.append(_reexport(origin, name))
         elif inspect.isfunction(member):
             entries.append(_function(name, member, imports))
         else:
@@ -119,6 +122,24 @@ def _class_or_alias(value: Any, name: str) -> Origin | None:
     if value is _array_type():
         return ARRAY
     return home(value, name) if isinstance(value, type) or is_alias else None
+
+
+@functools.cache
+def _offered() -> dict[int, list[Origin]]:
+    """By identity, the modules with stubs that offer a function, and its name there."""
+    found: dict[int, list[Origin]] = {}
+    for module in filter(needs_stub, public_modules()):
+        for name in sorted(set(sys.modules[module].__all__)):
+            if inspect.isfunction(member := getattr(sys.modules[module], name)):
+                found.setdefault(id(member), []).append(Origin(module, name))
+    return found
+
+
+def _stub_of(function: Any, name: str) -> Origin:
+    """Where a function's signature is written: in the module of this name for it that has most parts in common with its source."""
+    source = set(inspect.unwrap(function).__module__.split("."))
+    offers = [origin for origin in _offered()[id(function)] if origin.name == name]
+    return max(offers, key=lambda origin: (len(source & set(origin.module.split("."))), -origin.module.count("."), origin.module))
 
 
 def _array_type() -> type:

@@ -4,6 +4,8 @@
 from collections.abc import Callable
 from laminax_ir.programs.primitive import Primitive
 from typing import Any
+from laminax import closure_convert as closure_convert
+from laminax import custom_gradient as custom_gradient
 from laminax_transforms.custom.custom_derivatives import custom_jvp as custom_jvp
 from laminax_transforms.custom.custom_derivatives import custom_vjp as custom_vjp
 from laminax_transforms.custom.rule_arguments import CustomVJPPrimal as CustomVJPPrimal
@@ -11,16 +13,6 @@ from laminax_transforms.custom.rule_arguments import SymbolicZero as SymbolicZer
 
 __all__: list[str]
 
-def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
-    """Turns the traced values that a function closes over into explicit arguments."""
-def custom_gradient(
-    fun: Callable[..., Any] | None = None,
-    *,
-    with_logs: bool = False,
-    remat: bool = False,
-    with_accums: Any = None,
-) -> Callable[..., Any]:
-    """Decorator: the function returns its result and its own pullback."""
 custom_jvp_call_p: Primitive
 custom_vjp_call_p: Primitive
 def custom_vjp_primal_tree_values(tree: Any) -> Any:

@@ -3,10 +3,11 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from laminax_ir.options.config_options import Option
-from laminax_ir.types.abstract_meshes import AbstractMesh as _AbstractMesh
 from laminax_runtime._jaxlib import Device, SingleDeviceSharding as _SingleDeviceSharding
-from laminax_runtime.backends.meshes import Mesh as _Mesh
 from typing import Any
+from laminax import get_abstract_mesh as get_abstract_mesh
+from laminax import get_mesh as get_mesh
+from laminax import reshard as reshard
 from laminax._src.placement.abstract_devices import AbstractDevice as AbstractDevice
 from laminax_ir.types.abstract_meshes import AbstractMesh as AbstractMesh
 from laminax_ir.types.abstract_meshes import AxisType as AxisType
@@ -40,12 +41,6 @@ def explicit_axes(
     in_sharding: Any = None,
 ) -> Callable[..., Any]:
     """Makes mesh axes explicit inside of a function: types say how values are split over them."""
-def get_abstract_mesh() -> _AbstractMesh:
-    """The axes of the mesh that `set_mesh` has set, or an abstract mesh without axes."""
-def get_mesh() -> _Mesh:
-    """The mesh that `set_mesh` has set, or an empty one."""
 def make_single_device_sharding(device: Device, *, memory_kind: str | None = None) -> _SingleDeviceSharding:
     """The sharding that puts the whole array on one device."""
 no_collectives: Option
-def reshard(xs: Any, out_shardings: Any) -> Any:
-    """Changes the sharding of values, inside and outside of jitted functions alike; over explicit mesh axes their types change too."""

@@ -8,6 +8,20 @@ from laminax._src.numerics.example_libraries.layers import DimensionNumbers, Lay
 from laminax._src.numerics.nn.initializers import Initializer
 from laminax.typing import ArrayLike, DTypeLike
 from typing import Any
+from laminax.nn import elu as elu
+from laminax.nn import gelu as gelu
+from laminax.nn import leaky_relu as leaky_relu
+from laminax.nn import log_softmax as log_softmax
+from laminax.nn import relu as relu
+from laminax.nn import selu as selu
+from laminax.nn import sigmoid as sigmoid
+from laminax.nn import softmax as softmax
+from laminax.nn import softplus as softplus
+from laminax.nn import standardize as standardize
+from laminax.nn.initializers import glorot_normal as glorot_normal
+from laminax.nn.initializers import normal as normal
+from laminax.nn.initializers import ones as ones
+from laminax.nn.initializers import zeros as zeros
 
 __all__: list[str]
 
@@ -73,10 +87,6 @@ def SumPool(window_shape: Sequence[int], strides: Sequence[int] | None = None, p
 Tanh: tuple[Any, ...]
 def elementwise(fun: Callable[..., Any], **fun_kwargs: Any) -> Layer:
     """A layer that applies a function, which keeps shapes, to its inputs."""
-def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """Exponential linear unit: x for x > 0, alpha * (exp(x) - 1) elsewhere."""
-def gelu(x: ArrayLike, approximate: bool = True) -> Array:
-    """Gaussian error linear unit, x * Phi(x) with the normal distribution function Phi."""
 def glorot(
     in_axis: int | Sequence[int] = -2,
     out_axis: int | Sequence[int] = -1,
@@ -84,51 +94,13 @@ def glorot(
     dtype: DTypeLike | None = None,
 ) -> Initializer:
     """The Glorot (Xavier) normal initializer: variance_scaling(1.0, 'fan_avg', 'truncated_normal')."""
-def glorot_normal(
-    in_axis: int | Sequence[int] = -2,
-    out_axis: int | Sequence[int] = -1,
-    batch_axis: int | Sequence[int] = ...,
-    dtype: DTypeLike | None = None,
-) -> Initializer:
-    """The Glorot (Xavier) normal initializer: variance_scaling(1.0, 'fan_avg', 'truncated_normal')."""
-def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 0.01) -> Array:
-    """x for x >= 0, negative_slope * x elsewhere."""
-def log_softmax(x: ArrayLike, axis: int | tuple[int, ...] | None = -1, where: Array | None = None) -> Array:
-    """Logarithm of softmax, computed as x - logsumexp(x). Elements left out by `where` get -inf."""
 def logsoftmax(x: ArrayLike, axis: int | tuple[int, ...] | None = -1, where: Array | None = None) -> Array:
     """Logarithm of softmax, computed as x - logsumexp(x). Elements left out by `where` get -inf."""
-def normal(stddev: ArrayLike = 0.01, dtype: DTypeLike | None = None) -> Initializer:
-    """An initializer drawing from the normal distribution with mean 0 and standard deviation `stddev`."""
-def ones(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None, out_sharding: Any = None) -> Array:
-    """Ones; the key is not used."""
 def parallel(*layers: Layer) -> Layer:
     """Layers side by side, each with inputs and outputs of its own; see `FanOut`, `FanInSum` and `FanInConcat`."""
 def randn(stddev: ArrayLike = 0.01, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer drawing from the normal distribution with mean 0 and standard deviation `stddev`."""
-def relu(x: ArrayLike) -> Array:
-    """Rectified linear unit, max(x, 0). Its derivative is 1 for x > 0 and 0 elsewhere, at 0 too."""
-def selu(x: ArrayLike) -> Array:
-    """Scaled ELU with the self-normalising constants of Klambauer et al., NIPS 2017."""
 def serial(*layers: Layer) -> Layer:
     """Layers one after the other: each gets the outputs of the one before."""
 def shape_dependent(make_layer: Callable[[tuple[int, ...]], Layer]) -> Layer:
     """A layer that is made when the shape of its inputs is known."""
-def sigmoid(x: ArrayLike) -> Array:
-    """Logistic function, 1 / (1 + exp(-x))."""
-def softmax(x: ArrayLike, axis: int | tuple[int, ...] | None = -1, where: Array | None = None) -> Array:
-    """exp(x) / sum(exp(x)) along an axis, without overflow."""
-def softplus(x: ArrayLike) -> Array:
-    """Smooth rectifier, log(1 + exp(x))."""
-def standardize(
-    x: ArrayLike,
-    axis: int | tuple[int, ...] | None = -1,
-    mean: ArrayLike | None = None,
-    variance: ArrayLike | None = None,
-    epsilon: ArrayLike = 1e-05,
-    where: ArrayLike | None = None,
-    *,
-    algorithm: str = 'fast',
-) -> Array:
-    """(x - mean) / sqrt(variance + epsilon) along an axis; mean and variance are computed unless given."""
-def zeros(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None, out_sharding: Any = None) -> Array:
-    """Zeros; the key is not used."""

@@ -11,7 +11,6 @@ from laminax._src.linen.lifted_loops import Broadcast
 from laminax._src.linen.logical_axes import LogicallyPartitioned as _LogicallyPartitioned, Rules, RulesFallback as _RulesFallback
 from laminax._src.linen.module import Module as _Module
 from laminax._src.linen.partitioning import Names, Partitioned as _Partitioned
-from laminax._src.numerics.nn.initializers import Initializer
 from laminax.typing import ArrayLike, DTypeLike
 from laminax_ir.types.partition_specs import PartitionSpec
 from typing import Any
@@ -58,6 +57,34 @@ from laminax._src.linen.scope import Variable as Variable
 from laminax.linen import errors as errors
 from laminax.linen import initializers as initializers
 from laminax.linen import serialization as serialization
+from laminax.linen.initializers import ones_init as ones_init
+from laminax.linen.initializers import zeros_init as zeros_init
+from laminax.nn import celu as celu
+from laminax.nn import elu as elu
+from laminax.nn import gelu as gelu
+from laminax.nn import glu as glu
+from laminax.nn import hard_sigmoid as hard_sigmoid
+from laminax.nn import hard_silu as hard_silu
+from laminax.nn import hard_swish as hard_swish
+from laminax.nn import hard_tanh as hard_tanh
+from laminax.nn import leaky_relu as leaky_relu
+from laminax.nn import log_sigmoid as log_sigmoid
+from laminax.nn import log_softmax as log_softmax
+from laminax.nn import logsumexp as logsumexp
+from laminax.nn import one_hot as one_hot
+from laminax.nn import relu as relu
+from laminax.nn import relu6 as relu6
+from laminax.nn import selu as selu
+from laminax.nn import sigmoid as sigmoid
+from laminax.nn import silu as silu
+from laminax.nn import soft_sign as soft_sign
+from laminax.nn import softmax as softmax
+from laminax.nn import softplus as softplus
+from laminax.nn import standardize as standardize
+from laminax.nn import swish as swish
+from laminax.nn import tanh as tanh
+from laminax.nn.initializers import ones as ones
+from laminax.nn.initializers import zeros as zeros
 
 __all__: list[str]
 
@@ -77,8 +104,6 @@ def avg_pool(
 broadcast: Broadcast
 def canonicalize_dtype(*args: Any, dtype: DTypeLike | None = None, inexact: bool = True) -> DTypeLike:
     """The dtype to compute in: `dtype` where it is given, otherwise the one that the arguments promote to."""
-def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """Continuously differentiable ELU: max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1)."""
 def checkpoint(
     target: Any,
     variables: Filter = True,
@@ -152,8 +177,6 @@ def dot_product_attention_weights(
     einsum: Callable[..., Array] | None = None,
 ) -> Array:
     """How much each query attends to each key: softmax(query @ key^T / sqrt(size) + bias), per head."""
-def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """Exponential linear unit: x for x > 0, alpha * (exp(x) - 1) elsewhere."""
 def enable_named_call() -> None:
     """Has methods' operations named after their modules in profiles and programs, as is the default."""
 def flip_sequences(inputs: Array, seq_lengths: Array | None, num_batch_dims: int, time_major: bool) -> Array:
@@ -162,16 +185,12 @@ def fold_rngs(target: Any, variables: Filter = True, rngs: Filter = True) -> Any
     """Has a module draw its random keys from new streams, as `jit` does, without compiling it."""
 def freeze(xs: Mapping[Any, Any]) -> _FrozenDict[Any, Any]:
     """A dict of dicts as a FrozenDict."""
-def gelu(x: ArrayLike, approximate: bool = True) -> Array:
-    """Gaussian error linear unit, x * Phi(x) with the normal distribution function Phi."""
 def get_logical_axis_rules() -> Rules:
     """The rules of this thread."""
 def get_partition_spec(tree: Any) -> Any:
     """The tree with a partition spec in place of each box or array; one that is not split for arrays without a box."""
 def get_sharding(tree: Any, mesh: Any) -> Any:
     """The tree with a sharding over the mesh in place of each box or array."""
-def glu(x: ArrayLike, axis: int = -1) -> Array:
-    """Gated linear unit: the first half of `axis` times the sigmoid of the second half."""
 def grad(
     fn: Callable[..., Any],
     mdl: Any,
@@ -182,14 +201,6 @@ def grad(
     rngs: Filter = True,
 ) -> Any:
     """Lifted version of `laminax.grad`: the gradients of a function of a module by the other arguments, a tuple of them."""
-def hard_sigmoid(x: ArrayLike) -> Array:
-    """relu6(x + 3) / 6."""
-def hard_silu(x: ArrayLike) -> Array:
-    """x * hard_sigmoid(x). Source: Howard et al., "Searching for MobileNetV3", 2019."""
-def hard_swish(x: ArrayLike) -> Array:
-    """x * hard_sigmoid(x). Source: Howard et al., "Searching for MobileNetV3", 2019."""
-def hard_tanh(x: ArrayLike) -> Array:
-    """x limited to [-1, 1]."""
 def init(fn: Callable[..., Any], module: _Module, mutable: Filter = ..., capture_intermediates: Captured = False) -> Callable[..., Any]:
     """`fn(module, *args)` as a function of keys: `init(fn, module)(rngs, *args)` gives the variables."""
 def init_with_output(
@@ -223,12 +234,6 @@ def jvp(
     rngs: Filter = True,
 ) -> tuple[Any, Any]:
     """Lifted version of `laminax.jvp`: the result of a function of a module, and its tangent."""
-def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 0.01) -> Array:
-    """x for x >= 0, negative_slope * x elsewhere."""
-def log_sigmoid(x: ArrayLike) -> Array:
-    """log(sigmoid(x)), computed as -softplus(-x)."""
-def log_softmax(x: ArrayLike, axis: int | tuple[int, ...] | None = -1, where: Array | None = None) -> Array:
-    """Logarithm of softmax, computed as x - logsumexp(x). Elements left out by `where` get -inf."""
 def logical_axis_rules(rules: Rules) -> Iterator[None]:
     """A context in which other rules are set."""
 def logical_to_mesh(tree: Any, rules: Rules | None = None) -> Any:
@@ -237,15 +242,6 @@ def logical_to_mesh_axes(array_dim_names: Sequence[str | None] | None, rules: Ru
     """The partition spec of a value whose axes have these logical names, None where no rule says how to split one."""
 def logical_to_mesh_sharding(tree: Any, mesh: Any, rules: Rules | None = None) -> Any:
     """The tree with shardings over the mesh in place of specs of logical names."""
-def logsumexp(
-    a: ArrayLike,
-    axis: Any = None,
-    b: ArrayLike | None = None,
-    keepdims: bool = False,
-    return_sign: bool = False,
-    where: ArrayLike | None = None,
-) -> Any:
-    """log(sum(b * exp(a))), without overflow."""
 def make_attention_mask(
     query_input: Array,
     key_input: Array,
@@ -289,12 +285,6 @@ def normalize(
     """(x - mean) / sqrt(variance + epsilon) along an axis; mean and variance are computed unless given."""
 def nowrap(fun: F) -> F:
     """Marks a method that is called as it is: it makes no submodules, and nothing happens around its calls."""
-def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, axis: int = -1, out_sharding: Any = None) -> Array:
-    """One-hot codes of integers."""
-def ones(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None, out_sharding: Any = None) -> Array:
-    """Ones; the key is not used."""
-def ones_init() -> Initializer:
-    """The initializer `ones`, for code that calls what makes initializers."""
 def override_named_call(enable: bool = True) -> Iterator[None]:
     """A context in which operations are named after their modules, or are not."""
 def pool(
@@ -308,10 +298,6 @@ def pool(
     """Reduces every window of the spatial axes by a monoid."""
 def promote_dtype(*args: Any, dtype: DTypeLike | None = None, inexact: bool = True) -> list[Any]:
     """The arguments as arrays of one dtype, that of `canonicalize_dtype`; None stays None."""
-def relu(x: ArrayLike) -> Array:
-    """Rectified linear unit, max(x, 0). Its derivative is 1 for x > 0 and 0 elsewhere, at 0 too."""
-def relu6(x: ArrayLike) -> Array:
-    """Rectified linear unit limited to 6: min(max(x, 0), 6). Its derivative is 1 for 0 < x < 6 and 0 elsewhere, at 0 and 6 too."""
 def remat(
     target: Any,
     variables: Filter = True,
@@ -353,35 +339,10 @@ def scan(
     check_constancy_invariants: bool = True,
 ) -> Any:
     """Lifted version of `laminax.lax.scan`: a method `(carry, *xs) -> (carry, ys)`, applied along an axis of xs."""
-def selu(x: ArrayLike) -> Array:
-    """Scaled ELU with the self-normalising constants of Klambauer et al., NIPS 2017."""
 def set_logical_axis_rules(rules: Rules) -> None:
     """Sets the rules of this thread."""
 def share_scope(module: _Module, other: _Module, /) -> None:
     """Has two modules use the same place among the variables, so that one adds variables to those of the other."""
-def sigmoid(x: ArrayLike) -> Array:
-    """Logistic function, 1 / (1 + exp(-x))."""
-def silu(x: ArrayLike) -> Array:
-    """Sigmoid linear unit, x * sigmoid(x); also called swish."""
-def soft_sign(x: ArrayLike) -> Array:
-    """x / (|x| + 1)."""
-def softmax(x: ArrayLike, axis: int | tuple[int, ...] | None = -1, where: Array | None = None) -> Array:
-    """exp(x) / sum(exp(x)) along an axis, without overflow."""
-def softplus(x: ArrayLike) -> Array:
-    """Smooth rectifier, log(1 + exp(x))."""
-def standardize(
-    x: ArrayLike,
-    axis: int | tuple[int, ...] | None = -1,
-    mean: ArrayLike | None = None,
-    variance: ArrayLike | None = None,
-    epsilon: ArrayLike = 1e-05,
-    where: ArrayLike | None = None,
-    *,
-    algorithm: str = 'fast',
-) -> Array:
-    """(x - mean) / sqrt(variance + epsilon) along an axis; mean and variance are computed unless given."""
-def swish(x: ArrayLike) -> Array:
-    """Sigmoid linear unit, x * sigmoid(x); also called swish."""
 def switch(
     index: Any,
     branches: Sequence[Callable[..., Any]],
@@ -405,8 +366,6 @@ def tabulate(
     **kwargs: Any,
 ) -> Callable[..., str]:
     """A function of the arguments of a module that draws a table of its submodules: what each takes, returns and holds."""
-def tanh(x: ArrayLike) -> Array:
-    """Hyperbolic tangent."""
 def unbox(tree: Any) -> Any:
     """The tree with values in place of the boxes around them."""
 def unfreeze(x: Any) -> Any:
@@ -474,7 +433,3 @@ def with_logical_partitioning(
     """An initializer whose values are boxed with the logical names of their axes."""
 def with_partitioning(fn: Callable[..., Any], names: Names, mesh: Any = None) -> Callable[..., _Partitioned]:
     """An initializer whose values are boxed with the names of mesh axes."""
-def zeros(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None, out_sharding: Any = None) -> Array:
-    """Zeros; the key is not used."""
-def zeros_init() -> Initializer:
-    """The initializer `zeros`, for code that calls what makes initializers."""

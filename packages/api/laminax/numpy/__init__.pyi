@@ -16,6 +16,8 @@ from numpy.lib._index_tricks_impl import IndexExpression
 from typing import Any, Literal, overload
 from laminax._array import Array as ndarray
 from laminax._src.numerics.numpy.ufunc import ufunc as ufunc
+from laminax.dtypes import finfo as finfo
+from laminax.dtypes import iinfo as iinfo
 from laminax.numpy import fft as fft
 from laminax.numpy import linalg as linalg
 from numpy import character as character
@@ -499,8 +501,6 @@ def fabs(x: ArrayLike, /) -> Array:
     """|x| of real numbers, elementwise; integers are taken as floats."""
 def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: _bool = False, *, inplace: _bool = True) -> Array:
     """An array with a value, or values, on its diagonal."""
-def finfo(dtype: DTypeLike) -> Any:
-    """The limits of a floating-point type; of a complex type, those of its parts; of an array or a number, those of its dtype."""
 def fix(x: ArrayLike) -> Array:
     """The whole number next to x on the way to 0, elementwise; integers stay."""
 def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
@@ -629,8 +629,6 @@ def i0(x: ArrayLike) -> Array:
     """Modified Bessel function of order 0, elementwise."""
 def identity(n: int, dtype: DTypeLike | None = None) -> Array:
     """The identity matrix of shape [n, n]."""
-def iinfo(int_type: DTypeLike) -> Any:
-    """The limits of an integer type, or of that of an array or a number: `bits`, `min` and `max`."""
 def imag(val: ArrayLike, /) -> Array:
     """The imaginary part, elementwise; 0 for a real array."""
 index_exp: IndexExpression

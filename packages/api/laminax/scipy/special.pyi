@@ -4,6 +4,7 @@
 from laminax._array import Array
 from laminax.typing import ArrayLike
 from typing import Any
+from laminax.nn import logsumexp as logsumexp
 
 __all__: list[str]
 
@@ -83,15 +84,6 @@ def loggamma(x: ArrayLike) -> Array:
     """Logarithm of the absolute value of the gamma function, as `gammaln`, elementwise."""
 def logit(x: ArrayLike) -> Array:
     """Inverse of `expit`, log(x / (1 - x)), elementwise; NaN outside [0, 1]."""
-def logsumexp(
-    a: ArrayLike,
-    axis: Any = None,
-    b: ArrayLike | None = None,
-    keepdims: bool = False,
-    return_sign: bool = False,
-    where: ArrayLike | None = None,
-) -> Any:
-    """log(sum(b * exp(a))), without overflow."""
 def multigammaln(a: ArrayLike, d: int) -> Array:
     """Logarithm of the multivariate gamma function of dimension d, elementwise."""
 def ndtr(x: ArrayLike) -> Array:

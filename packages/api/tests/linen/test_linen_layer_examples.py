@@ -8,7 +8,7 @@ import pytest
 
 from laminax import linen
 
-MODULES = ["serialization", "message_pack", *(f"layers.{name}" for name in (
+MODULES = ["serialization", *(f"layers.{name}" for name in (
     "activation", "attention", "combinators", "convolutions", "dtypes", "initializers", "linear", "multi_head_attention", "normalization",
     "pooling", "recurrent", "sequences", "stochastic", "weight_normalization"))]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-import struct
+import sys
 
 import numpy as np
 import pytest
@@ -11,7 +11,6 @@ import pytest
 import laminax as lx
 from laminax import linen as nn
 from laminax import numpy as jnp
-from laminax._src.linen import message_pack
 from laminax._src.linen import serialization as implementation
 from laminax.linen import serialization
 
@@ -115,34 +114,22 @@ def test_types_of_ones_own():
 def test_what_cannot_be_written():
     with pytest.raises(ValueError, match="Object and structured dtypes"):
         serialization.to_bytes({"a": np.array([None])})
-    with pytest.raises(TypeError, match="set can't be written"):
+    with pytest.raises(TypeError, match="can't be written as MessagePack.*set"):
         serialization.to_bytes({"a": {1}})
     with pytest.raises(ValueError, match="unique string representation"):
         serialization.to_bytes({1: 0, "1": 0})
 
 
 @pytest.mark.parametrize("value", [
-    None, True, False, 0, 127, 128, 255, 256, 65535, 65536, 2**32, 2**64 - 1, -1, -32, -33, -128, -129, -32769, -2**31 - 1, -2**63, 1.5,
-    "", "é" * 20, "a" * 300, "b" * 70000, b"", b"x" * 300, b"y" * 70000, [], list(range(20)), list(range(70000)), {"k": [1, {}]},
-    {i: i for i in range(20)}, {i: None for i in range(70000)},
-    *(message_pack.Extension(5, b"z" * n) for n in (1, 2, 3, 4, 8, 16, 17, 300, 70000))])
-def test_message_pack_reads_what_it_writes(value):
-    assert message_pack.unpack(message_pack.pack(value)) == value
-
-
-def test_message_pack_is_as_specified():
-    """The formats of the specification, the shortest one for each value."""
-    for value, data in {
-        5: b"\x05", -3: b"\xfd", 200: b"\xcc\xc8", 1000: b"\xcd\x03\xe8", -200: b"\xd1\xff\x38", "ab": b"\xa2ab", b"ab": b"\xc4\x02ab",
-        None: b"\xc0", 1.0: b"\xcb" + struct.pack(">d", 1), message_pack.Extension(1, b"abcd"): b"\xd6\x01abcd",
-        message_pack.Extension(-2, b"abc"): b"\xc7\x03\xfeabc", "x" * 40: b"\xd9\x28" + b"x" * 40}.items():
-        assert message_pack.pack(value) == data
-    assert message_pack.unpack(b"\xca" + struct.pack(">f", 0.5)) == 0.5
+    None, True, 0, 255, 2**32, 2**64 - 1, -1, -33, -2**63, 1.5, "", "é" * 20, b"y" * 70000, [], list(range(20)), {"k": [1, {}]},
+    {i: i for i in range(20)}])
+def test_values_that_are_no_arrays(value):
+    assert serialization.msgpack_restore(serialization.msgpack_serialize(value)) == value
 
 
 @pytest.mark.parametrize(("data", "message"), [
-    (b"", "cut off"), (b"\x92\x01", "cut off"), (b"\xc4\x05ab", "5 bytes should follow byte 2, 2 do"), (b"\x01\x02", "go on after"),
-    (b"\xc1", "0xc1 at place 0"), (b"\xa2\xff\xff", "no MessagePack")])
+    (b"", "0 bytes are cut off"), (b"\x92\x01", "2 bytes are cut off"), (b"\xc4\x05ab", "4 bytes are cut off"), (b"\x01\x02", "extra data"),
+    (b"\xc1", "no MessagePack"), (b"\xa2\xff\xff", "no MessagePack")])
 def test_broken_data(data, message):
     with pytest.raises(ValueError, match=message):
         serialization.msgpack_restore(data)
@@ -150,4 +137,10 @@ def test_broken_data(data, message):
 
 def test_integers_beyond_64_bits():
     with pytest.raises(ValueError, match="does not fit into 64 bits"):
-        message_pack.pack(2**64)
+        serialization.to_bytes({"a": 2**64})
+
+
+def test_without_msgpack(monkeypatch):
+    monkeypatch.setitem(sys.modules, "msgpack", None)
+    with pytest.raises(ImportError, match="pip install msgpack"):
+        serialization.to_bytes({"a": 1})

@@ -16,12 +16,13 @@ from typing import Any, Callable, Generic, Iterable, Mapping, NamedTuple, TypeVa
 
 import numpy as np
 
+from laminax_ir.pytrees.pytree import tree_leaves
 from laminax_ir.tracing.trace import state
 
 from laminax._src.linen import errors, metadata
 from laminax._src.linen.filters import Filter, Names, names_of
 from laminax._src.linen.frozen_dict import unfreeze
-from laminax._src.linen.shapes import check_shapes
+from laminax._src.numerics.floor import eval_shape
 from laminax._src.numerics.random import keys as random_keys
 
 T = TypeVar("T")
@@ -261,7 +262,7 @@ class Scope:
         self.reserve(name, "params")
         if self.has_variable("params", name):
             value = self.get_variable("params", name)
-            check_shapes(name, self.path_text, metadata.unbox(value), init_fn, init_args, init_kwargs)
+            _check_shapes(name, self.path_text, metadata.unbox(value), init_fn, init_args, init_kwargs)
         else:
             if not self.is_mutable_collection("params"):
                 if self.is_collection_empty("params"):
@@ -348,3 +349,17 @@ class Variable(Generic[T]):
     def is_mutable(self) -> bool:
         """Whether the value may be set."""
         return self.scope.is_mutable_collection(self.collection)
+
+
+def _check_shapes(
+    name: str, path: str, value: Any, init_fn: Callable[..., Any], init_args: tuple[Any, ...], init_kwargs: Mapping[str, Any]
+) -> None:
+    """Raises where a parameter was given in another shape than it would be initialized in.
+
+    Raises:
+      errors.ScopeParamShapeError: with both shapes.
+    """
+    expected = eval_shape(lambda: init_fn(random_keys.key(0), *init_args, **init_kwargs))
+    for given, wanted in zip(tree_leaves(value), tree_leaves(expected)):
+        if np.shape(given) != np.shape(wanted):
+            raise errors.ScopeParamShapeError(name, path, np.shape(given), np.shape(wanted))

@@ -1,12 +1,14 @@
 """Variables as bytes and back, in the format of Flax: its checkpoints load here, and ours there.
 
 A pytree first becomes a *state dict*: dicts with strings as keys, and arrays as leaves. Lists and tuples become dicts with the
-keys "0", "1", ... Then the dict is written as MessagePack, arrays as extensions that hold shape, dtype and bytes; what is larger
-than MessagePack's limit is cut into chunks. To read it, a *target* of the same structure says what the containers were.
+keys "0", "1", ... Then the dict is written as MessagePack by the package msgpack, arrays as extensions that hold shape, dtype and
+bytes; what is larger than MessagePack's limit is cut into chunks. To read it, a *target* of the same structure says what the
+containers were.
 """
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,9 +18,7 @@ import numpy as np
 from laminax_ir.pytrees.pytree import Partial
 from laminax_ir.types import dtypes
 
-from laminax._src.linen import message_pack
 from laminax._src.linen.frozen_dict import FrozenDict
-from laminax._src.linen.message_pack import Extension
 
 _ARRAY, _COMPLEX, _SCALAR = 1, 2, 3  # codes of the extensions
 _CHUNK_BYTES = 1 << 30
@@ -209,6 +209,8 @@ def msgpack_serialize(pytree: Any, in_place: bool = False) -> bytes:
 
     Raises:
       TypeError: if a leaf can't be written.
+      ValueError: if an integer does not fit into 64 bits.
+      ImportError: the package `msgpack` is not installed.
 
     Example:
       >>> from laminax import numpy as jnp
@@ -216,7 +218,27 @@ def msgpack_serialize(pytree: Any, in_place: bool = False) -> bytes:
       >>> serialization.msgpack_restore(serialization.msgpack_serialize({"a": jnp.array([1, 2]), "b": "text"}))
       {'a': array([1, 2], dtype=int32), 'b': 'text'}
     """
-    return message_pack.pack(_writable(pytree))
+    return _packed(_writable(pytree))
+
+
+def _msgpack() -> Any:
+    """The package msgpack, which is loaded by the first checkpoint."""
+    try:
+        return importlib.import_module("msgpack")
+    except ImportError as error:
+        raise ImportError("checkpoints are written and read by the package msgpack, which is not installed: install it with "
+                          "`pip install msgpack`") from error
+
+
+def _packed(value: Any) -> bytes:
+    try:
+        return _msgpack().packb(value, use_bin_type=True)
+    except OverflowError as error:
+        raise ValueError("the tree has an integer that does not fit into 64 bits, the most that MessagePack has: give it as a string or a "
+                         "float") from error
+    except TypeError as error:
+        raise TypeError(f"the tree has a leaf that can't be written as MessagePack: {error}. Leaves are arrays, numbers, strings, bytes "
+                        "and None; `to_state_dict` makes a tree of them") from error
 
 
 def _writable(value: Any) -> Any:
@@ -225,24 +247,24 @@ def _writable(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_writable(item) for item in value]
     if isinstance(value, np.generic):
-        return Extension(_SCALAR, _array_bytes(np.asarray(value)))
+        return _msgpack().ExtType(_SCALAR, _array_bytes(np.asarray(value)))
     if isinstance(value, complex):
-        return Extension(_COMPLEX, message_pack.pack((value.real, value.imag)))
+        return _msgpack().ExtType(_COMPLEX, _packed((value.real, value.imag)))
     if not hasattr(value, "__array__"):
         return value
     array = np.asarray(value)
-    return Extension(_ARRAY, _array_bytes(array)) if array.nbytes <= _CHUNK_BYTES else _chunks(array)
+    return _msgpack().ExtType(_ARRAY, _array_bytes(array)) if array.nbytes <= _CHUNK_BYTES else _chunks(array)
 
 
 def _array_bytes(array: np.ndarray) -> bytes:
     if array.dtype.hasobject or array.dtype.isalignedstruct:
         raise ValueError(f"Object and structured dtypes not supported for serialization of ndarrays. Got an array of dtype {array.dtype}")
-    return message_pack.pack((array.shape, array.dtype.name, array.tobytes()))
+    return _packed((array.shape, array.dtype.name, array.tobytes()))
 
 
 def _chunks(array: np.ndarray) -> dict[str, Any]:
     flat, size = array.reshape(-1), max(1, _CHUNK_BYTES // array.itemsize)
-    chunks = [Extension(_ARRAY, _array_bytes(flat[start:start + size])) for start in range(0, flat.size, size)]
+    chunks = [_msgpack().ExtType(_ARRAY, _array_bytes(flat[start:start + size])) for start in range(0, flat.size, size)]
     return {_CHUNKED: True, "shape": _sequence_to_state(array.shape), "chunks": {str(i): chunk for i, chunk in enumerate(chunks)}}
 
 
@@ -251,18 +273,21 @@ def msgpack_restore(encoded_pytree: bytes) -> Any:
 
     Raises:
       ValueError: if the bytes are cut off or are something else.
+      ImportError: the package `msgpack` is not installed.
     """
-    return _joined(message_pack.unpack(encoded_pytree, _from_extension))
+    try:
+        return _joined(_msgpack().unpackb(encoded_pytree, ext_hook=_from_extension, raw=False, strict_map_key=False))
+    except ValueError as error:
+        raise ValueError(f"the {len(encoded_pytree)} bytes are cut off or are no MessagePack: {error or type(error).__name__}") from error
 
 
 def _from_extension(code: int, data: bytes) -> Any:
     if code == _COMPLEX:
-        return complex(*message_pack.unpack(data))
+        return complex(*_msgpack().unpackb(data))
     if code not in (_ARRAY, _SCALAR):
-        return Extension(code, data)
-    shape, name, content = message_pack.unpack(data)
-    # names of bytes: those of Python 2
-    array = np.frombuffer(content, _dtype(name if isinstance(name, str) else name.decode())).reshape(shape)
+        return _msgpack().ExtType(code, data)
+    shape, name, content = _msgpack().unpackb(data, raw=True)
+    array = np.frombuffer(content, _dtype(name.decode())).reshape(shape)
     return array if code == _ARRAY else array[()]
 
 

@@ -5,9 +5,6 @@ from collections.abc import Callable, Sequence
 from laminax._array import Array
 from laminax._src.numerics.sparse.base import JAXSparse as _JAXSparse
 from laminax._src.numerics.sparse.bcoo import BCOO as _BCOO
-from laminax._src.numerics.sparse.bcsr import BCSR as _BCSR
-from laminax._src.numerics.sparse.coo import COO as _COO
-from laminax._src.numerics.sparse.csr import CSR as _CSR
 from typing import Any
 from laminax._src.numerics.sparse.base import CuSparseEfficiencyWarning as CuSparseEfficiencyWarning
 from laminax._src.numerics.sparse.base import JAXSparse as JAXSparse
@@ -29,6 +26,26 @@ from laminax.experimental.sparse import linalg as linalg
 from laminax.experimental.sparse import random as random
 from laminax.experimental.sparse import transform as transform
 from laminax.experimental.sparse import util as util
+from laminax.experimental.sparse.bcoo import bcoo_extract as bcoo_extract
+from laminax.experimental.sparse.bcoo import bcoo_fromdense as bcoo_fromdense
+from laminax.experimental.sparse.bcoo import bcoo_todense as bcoo_todense
+from laminax.experimental.sparse.bcsr import bcsr_broadcast_in_dim as bcsr_broadcast_in_dim
+from laminax.experimental.sparse.bcsr import bcsr_concatenate as bcsr_concatenate
+from laminax.experimental.sparse.bcsr import bcsr_dot_general as bcsr_dot_general
+from laminax.experimental.sparse.bcsr import bcsr_extract as bcsr_extract
+from laminax.experimental.sparse.bcsr import bcsr_fromdense as bcsr_fromdense
+from laminax.experimental.sparse.bcsr import bcsr_sum_duplicates as bcsr_sum_duplicates
+from laminax.experimental.sparse.bcsr import bcsr_todense as bcsr_todense
+from laminax.experimental.sparse.coo import coo_fromdense as coo_fromdense
+from laminax.experimental.sparse.coo import coo_matmat as coo_matmat
+from laminax.experimental.sparse.coo import coo_matvec as coo_matvec
+from laminax.experimental.sparse.coo import coo_todense as coo_todense
+from laminax.experimental.sparse.csr import csr_fromdense as csr_fromdense
+from laminax.experimental.sparse.csr import csr_matmat as csr_matmat
+from laminax.experimental.sparse.csr import csr_matvec as csr_matvec
+from laminax.experimental.sparse.csr import csr_todense as csr_todense
+from laminax.experimental.sparse.transform import sparsify as sparsify
+from laminax.experimental.sparse.transform import todense as todense
 
 __all__: list[str]
 
@@ -68,10 +85,6 @@ def bcoo_dynamic_slice(mat: _BCOO, start_indices: Sequence[Any], slice_sizes: Se
     """A part of given size, from a place that may be traced."""
 def bcoo_eliminate_zeros(mat: _BCOO, nse: int | None = None) -> _BCOO:
     """The same array without zero entries, and with entries at the same place summed to one; `nse` as in `bcoo_sum_duplicates`."""
-def bcoo_extract(sparr: _BCOO, arr: Any, *, assume_unique: bool | None = None) -> _BCOO:
-    """The elements of an array at the places of a sparse one."""
-def bcoo_fromdense(mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = ...) -> _BCOO:
-    """The elements of an array that are not zero, as a sparse array."""
 def bcoo_gather(
     operand: _BCOO,
     start_indices: Any,
@@ -102,8 +115,6 @@ def bcoo_squeeze(arr: _BCOO, *, dimensions: Sequence[int]) -> _BCOO:
     """The array without some of its axes, which must be of size 1 and may be counted from the end."""
 def bcoo_sum_duplicates(mat: _BCOO, nse: int | None = None) -> _BCOO:
     """The same array, entries with the same index made one, in the order of the indices."""
-def bcoo_todense(mat: _BCOO) -> Any:
-    """The array that a sparse one stands for, with all its elements."""
 def bcoo_transpose(mat: _BCOO, *, permutation: Sequence[int]) -> _BCOO:
     """The array with its axes permuted."""
 def bcoo_update_layout(
@@ -114,44 +125,6 @@ def bcoo_update_layout(
     on_inefficient: str | None = 'error',
 ) -> _BCOO:
     """The same array with other numbers of batch and dense axes."""
-def bcsr_broadcast_in_dim(mat: _BCSR, *, shape: Sequence[int], broadcast_dimensions: Sequence[int], sharding: Any = None) -> _BCSR:
-    """The array repeated along new axes, which must be batch or dense axes; arguments as those of `bcoo_broadcast_in_dim`."""
-def bcsr_concatenate(operands: Sequence[_BCSR], *, dimension: int) -> _BCSR:
-    """Arrays joined along a batch axis, the rows or the columns; arguments as those of `bcoo_concatenate`."""
-def bcsr_dot_general(
-    lhs: _BCSR,
-    rhs: Any,
-    *,
-    dimension_numbers: Any,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-    out_sharding: None = None,
-) -> Array:
-    """A contraction of a sparse array with a dense one; arguments as those of `bcoo_dot_general`."""
-def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Array:
-    """The elements of an array at the places of a sparse one."""
-def bcsr_fromdense(mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = ...) -> _BCSR:
-    """The elements of an array that are not zero, as compressed rows; arguments as those of `bcoo_fromdense`."""
-def bcsr_sum_duplicates(mat: _BCSR, nse: int | None = None) -> _BCSR:
-    """The same array, entries of the same row and column made one; `nse` as in `bcoo_sum_duplicates`."""
-def bcsr_todense(mat: _BCSR) -> Any:
-    """The array that a sparse one stands for, with all its elements."""
-def coo_fromdense(mat: Any, *, nse: int | None = None, index_dtype: Any = ...) -> _COO:
-    """The elements of a matrix that are not zero, row by row."""
-def coo_matmat(mat: _COO, B: Any, *, transpose: bool = False) -> Array:
-    """A sparse matrix, or its transpose, times a dense matrix."""
-def coo_matvec(mat: _COO, v: Any, transpose: bool = False) -> Array:
-    """A sparse matrix, or its transpose, times a vector."""
-def coo_todense(mat: _COO) -> Any:
-    """The matrix with all its elements."""
-def csr_fromdense(mat: Any, *, nse: int | None = None, index_dtype: Any = ...) -> _CSR:
-    """The elements of a matrix that are not zero, as compressed rows."""
-def csr_matmat(mat: _CSR, B: Any, *, transpose: bool = False) -> Array:
-    """A sparse matrix, or its transpose, times a dense matrix."""
-def csr_matvec(mat: _CSR, v: Any, transpose: bool = False) -> Array:
-    """A sparse matrix, or its transpose, times a vector."""
-def csr_todense(mat: _CSR) -> Any:
-    """The matrix with all its elements."""
 def empty(shape: Sequence[int], dtype: Any = None, index_dtype: Any = 'int32', sparse_format: str = 'bcoo', **kwds: Any) -> _JAXSparse:
     """A sparse array in which nothing is stored."""
 def eye(
@@ -187,9 +160,5 @@ def random_bcoo(
     **kwds: Any,
 ) -> _BCOO:
     """A sparse array of random values at random places."""
-def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., Any]:
-    """Makes a function that takes sparse arrays of one that is written for arrays."""
-def todense(arr: Any) -> Any:
-    """The array with all its elements; in a function for `sparsify`, whether its argument is sparse or not."""
 def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any) -> Callable[..., Any]:
     """`laminax.value_and_grad` of a function of sparse arrays."""

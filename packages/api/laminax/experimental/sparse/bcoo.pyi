@@ -1,93 +1,34 @@
 # Written by tools/stubs.py.
 """Sparse arrays as batches of coordinates. A table of contents: names load on first use."""
 
-from collections.abc import Sequence
-from laminax._array import Array
 from laminax._src.numerics.sparse.bcoo import BCOO as _BCOO
 from typing import Any
 from laminax._src.numerics.sparse.bcoo import BCOO as BCOO
+from laminax.experimental.sparse import bcoo_broadcast_in_dim as bcoo_broadcast_in_dim
+from laminax.experimental.sparse import bcoo_concatenate as bcoo_concatenate
+from laminax.experimental.sparse import bcoo_conv_general_dilated as bcoo_conv_general_dilated
+from laminax.experimental.sparse import bcoo_dot_general as bcoo_dot_general
+from laminax.experimental.sparse import bcoo_dot_general_sampled as bcoo_dot_general_sampled
+from laminax.experimental.sparse import bcoo_dynamic_slice as bcoo_dynamic_slice
+from laminax.experimental.sparse import bcoo_eliminate_zeros as bcoo_eliminate_zeros
+from laminax.experimental.sparse import bcoo_gather as bcoo_gather
+from laminax.experimental.sparse import bcoo_multiply_dense as bcoo_multiply_dense
+from laminax.experimental.sparse import bcoo_multiply_sparse as bcoo_multiply_sparse
+from laminax.experimental.sparse import bcoo_reduce_sum as bcoo_reduce_sum
+from laminax.experimental.sparse import bcoo_reshape as bcoo_reshape
+from laminax.experimental.sparse import bcoo_rev as bcoo_rev
+from laminax.experimental.sparse import bcoo_slice as bcoo_slice
+from laminax.experimental.sparse import bcoo_sort_indices as bcoo_sort_indices
+from laminax.experimental.sparse import bcoo_squeeze as bcoo_squeeze
+from laminax.experimental.sparse import bcoo_sum_duplicates as bcoo_sum_duplicates
+from laminax.experimental.sparse import bcoo_transpose as bcoo_transpose
+from laminax.experimental.sparse import bcoo_update_layout as bcoo_update_layout
 
 __all__: list[str]
 
-def bcoo_broadcast_in_dim(mat: _BCOO, *, shape: Sequence[int], broadcast_dimensions: Sequence[int], sharding: Any = None) -> _BCOO:
-    """The array repeated along new axes, and along axes of size 1."""
-def bcoo_concatenate(operands: Sequence[_BCOO], *, dimension: int) -> _BCOO:
-    """Arrays joined along an axis."""
-def bcoo_conv_general_dilated(
-    lhs: Any,
-    rhs: Any,
-    *,
-    window_strides: Any,
-    padding: Any,
-    lhs_dilation: Any = None,
-    rhs_dilation: Any = None,
-    dimension_numbers: Any = None,
-    feature_group_count: int = 1,
-    batch_group_count: int = 1,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-    out_sharding: Any = None,
-) -> _BCOO:
-    """A convolution along one axis as by `lax.conv_general_dilated`, where one of the operands, or both, are sparse."""
-def bcoo_dot_general(
-    lhs: Any,
-    rhs: Any,
-    *,
-    dimension_numbers: Any,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-    out_sharding: None = None,
-) -> Any:
-    """A contraction as by `lax.dot_general`, where one of the operands, or both, are sparse."""
-def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers: Any) -> Array:
-    """Elements of a contraction of two dense arrays, at given places only."""
-def bcoo_dynamic_slice(mat: _BCOO, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> _BCOO:
-    """A part of given size, from a place that may be traced."""
-def bcoo_eliminate_zeros(mat: _BCOO, nse: int | None = None) -> _BCOO:
-    """The same array without zero entries, and with entries at the same place summed to one; `nse` as in `bcoo_sum_duplicates`."""
 def bcoo_extract(sparr: _BCOO, arr: Any, *, assume_unique: bool | None = None) -> _BCOO:
     """The elements of an array at the places of a sparse one."""
 def bcoo_fromdense(mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = ...) -> _BCOO:
     """The elements of an array that are not zero, as a sparse array."""
-def bcoo_gather(
-    operand: _BCOO,
-    start_indices: Any,
-    dimension_numbers: Any,
-    slice_sizes: Sequence[int],
-    *,
-    unique_indices: bool = False,
-    indices_are_sorted: bool = False,
-    mode: Any = None,
-    fill_value: Any = None,
-) -> _BCOO:
-    """Slices of a sparse array, as by `lax.gather`."""
-def bcoo_multiply_dense(sp_mat: _BCOO, v: Any) -> Any:
-    """The values of the product of a sparse array and a dense one, element by element."""
-def bcoo_multiply_sparse(lhs: _BCOO, rhs: _BCOO) -> _BCOO:
-    """The product of two sparse arrays, element by element."""
-def bcoo_reduce_sum(mat: _BCOO, *, axes: Sequence[int]) -> _BCOO:
-    """The sum along some axes, as a sparse array."""
-def bcoo_reshape(mat: _BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None, sharding: Any = None) -> _BCOO:
-    """The array in another shape. Batch axes stay batch axes, sparse axes sparse, dense axes dense."""
-def bcoo_rev(operand: _BCOO, dimensions: Sequence[int]) -> _BCOO:
-    """The array with the order of the elements reversed along some of its axes."""
-def bcoo_slice(mat: _BCOO, *, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None) -> _BCOO:
-    """Every `strides`-th element from `start_indices` to below `limit_indices`, along each axis."""
-def bcoo_sort_indices(mat: _BCOO) -> _BCOO:
-    """The same array, the entries of each batch in lexicographic order of their indices."""
-def bcoo_squeeze(arr: _BCOO, *, dimensions: Sequence[int]) -> _BCOO:
-    """The array without some of its axes, which must be of size 1 and may be counted from the end."""
-def bcoo_sum_duplicates(mat: _BCOO, nse: int | None = None) -> _BCOO:
-    """The same array, entries with the same index made one, in the order of the indices."""
 def bcoo_todense(mat: _BCOO) -> Any:
     """The array that a sparse one stands for, with all its elements."""
-def bcoo_transpose(mat: _BCOO, *, permutation: Sequence[int]) -> _BCOO:
-    """The array with its axes permuted."""
-def bcoo_update_layout(
-    mat: _BCOO,
-    *,
-    n_batch: int | None = None,
-    n_dense: int | None = None,
-    on_inefficient: str | None = 'error',
-) -> _BCOO:
-    """The same array with other numbers of batch and dense axes."""

@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from laminax._src.names.extend.core import OpaqueTraceState
-from laminax_ir.programs.jaxpr import ClosedJaxpr as _ClosedJaxpr, Jaxpr as _Jaxpr, JaxprEqn as _JaxprEqn, Var as _Var
+from laminax_ir.programs.jaxpr import Jaxpr as _Jaxpr, JaxprEqn as _JaxprEqn, Var as _Var
 from laminax_ir.programs.primitive import Primitive as _Primitive
 from laminax_ir.tracing.source import SourceInfo
 from laminax_ir.tracing.trace import Trace, current_trace
@@ -14,6 +14,8 @@ from laminax._src.names.extend.core import take_current_trace as take_current_tr
 from laminax._src.names.extend.debug_info import DebugInfo as DebugInfo
 from laminax._src.names.refused import AbstractToken as AbstractToken
 from laminax._src.names.refused import Token as Token
+from laminax.core import check_jaxpr as check_jaxpr
+from laminax.core import jaxpr_as_fun as jaxpr_as_fun
 from laminax.extend.core import primitives as primitives
 from laminax_ir.programs.effects import Effect as Effect
 from laminax_ir.programs.jaxpr import ClosedJaxpr as ClosedJaxpr
@@ -29,8 +31,6 @@ from laminax_ir.types.errors import JaxprTypeError as JaxprTypeError
 __all__: list[str]
 
 array_types: set[Any]
-def check_jaxpr(jaxpr: _Jaxpr | _ClosedJaxpr) -> None:
-    """Checks a jaxpr and the jaxprs in it."""
 def concrete_or_error(force: Callable[..., Any] | None, val: Any, context: str = '') -> Any:
     """The value itself, converted by `force`."""
 def find_top_trace(xs: Sequence[Any]) -> Trace:
@@ -39,8 +39,6 @@ def gensym() -> Callable[[ShapedArray], _Var]:
     """A function that makes new variables of given avals."""
 def get_opaque_trace_state(convention: Any = None) -> OpaqueTraceState:
     """Which trace is current, as a value to compare with later ones: objects made under another trace must not be changed."""
-def jaxpr_as_fun(closed_jaxpr: _ClosedJaxpr, *args: Any) -> Callable[..., list[Any]]:
-    """The closed jaxpr as a Python function of its flat arguments, or of those after `args`, returning the list of results."""
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[_Jaxpr]:
     """The programs among an equation's parameters."""
 def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:

@@ -75,7 +75,7 @@ class _Convolution(Module):
     @property
     def shared_weights(self) -> bool:
         """Whether all places of the result have one kernel."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not say whether its kernel is shared: define the property shared_weights")
 
     @compact
     def __call__(self, inputs: Array) -> Array:
