@@ -4,8 +4,9 @@
     python tools/stubs.py --check   # says which are not current
 
 Each public module that finds its names when they are first used gets a stub, with the signature and the first paragraph of the docstring
-of every function, and an import for every class; a function that several modules offer is written once. Signatures come from the functions themselves; where a result's type depends on an
-argument, the text of `tools/given_stubs/` stands in their place. `tools/tests/test_stubs.py` holds that the stubs are current.
+of every function, and an import for every class; a function that several modules offer is written once. Signatures come from the
+functions themselves; where a result's type depends on an argument, the text of `tools/given_stubs/` stands in their place.
+`tools/tests/test_stubs.py` holds that the stubs are current.
 """
 
 from __future__ import annotations
