@@ -29,8 +29,9 @@ ALLOWED = {
 # jaxlib's private names live in one module. ir works without jaxlib and SciPy, and uses them in one module
 # each where they are installed: jaxlib's pytree registry, and the rarer special functions of SciPy. Programs that use
 # absl have the options as its flags. The api takes the
-# names of window functions from SciPy, as JAX does, and its solver of sparse linear equations.
+# names of window functions from SciPy, as JAX does, and its solver of sparse linear equations; the bytes of checkpoints from msgpack.
 ALLOWED_IN_MODULE = {
+    "packages/api/laminax/_src/linen/serialization.py": {"msgpack"},
     "packages/api/laminax/_src/numerics/scipy/spectra.py": {"scipy"},
     "packages/api/laminax/_src/numerics/sparse/solving.py": {"scipy"},
     "packages/ir/laminax_ir/pytrees/jaxlib_backend.py": {"jaxlib"},
