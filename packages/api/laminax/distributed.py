@@ -1,5 +1,5 @@
-"""Programs of several processes; laminax supports one process only. A table of contents: names load on first use."""
+"""Programs of several processes: their beginning and end. A table of contents: names load on first use."""
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"placement.distributed": "initialize is_initialized shutdown"})
+__all__, __getattr__, __dir__ = contents(__name__, {"placement.distributed": "global_state initialize is_initialized shutdown"})

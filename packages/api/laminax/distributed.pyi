@@ -1,10 +1,12 @@
 # Written by tools/stubs.py.
-"""Programs of several processes; laminax supports one process only. A table of contents: names load on first use."""
+"""Programs of several processes: their beginning and end. A table of contents: names load on first use."""
 
 from collections.abc import Sequence
+from laminax_runtime.backends.processes import Processes
 
 __all__: list[str]
 
+global_state: Processes
 def initialize(
     coordinator_address: str | None = None,
     num_processes: int | None = None,
@@ -23,8 +25,8 @@ def initialize(
     mtls_peer_uri_prefix: str | None = None,
     verify_secure_credentials: bool | None = None,
 ) -> None:
-    """Begins a program of one process; comes before the first computation. Those of several are not supported."""
+    """Begins a program of several processes; returns when all of them have come, and comes before the first computation."""
 def is_initialized() -> bool:
     """Whether `initialize` was called, and `shutdown` not since."""
 def shutdown() -> None:
-    """Ends the program of processes that `initialize` began."""
+    """Ends the program of several processes: waits until all have come here. Nothing, where `initialize` was not called."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import socket
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,29 +20,45 @@ def fresh(monkeypatch):
     """As in a process in which nothing has started."""
     from laminax_runtime.backends import backends
     monkeypatch.setattr(backends, "_clients", {})
+    for name in [name for name in os.environ if name.startswith(("JAX_", "SLURM_", "OMPI_", "KUBERNETES_"))]:
+        monkeypatch.delenv(name)
     yield
     distributed.shutdown()
 
 
 def test_a_program_of_one_process_begins_and_ends(fresh):
     assert not distributed.is_initialized()
-    distributed.initialize("localhost:1234", num_processes=1, process_id=0)
-    assert distributed.is_initialized()
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{found.getsockname()[1]}"
+    distributed.initialize(address, num_processes=1, process_id=0)
+    assert distributed.is_initialized() and distributed.global_state.coordinator_address == address
     with pytest.raises(RuntimeError, match="initialize should only be called once"):
         distributed.initialize(num_processes=1)
+    client = distributed.global_state.client
+    client.key_value_set("place", "here")
+    client.wait_at_barrier("done", timeout_in_ms=60000)
+    assert client.blocking_key_value_get("place", timeout_in_ms=60000) == "here"
     distributed.shutdown()
     assert not distributed.is_initialized()
 
 
 @pytest.mark.parametrize("kwargs, error, words", [
-    ({"num_processes": 2, "process_id": 0}, NotImplementedError, "several processes are not supported, got num_processes=2"),
-    ({}, ValueError, "num_processes must be given"), ({"num_processes": 1, "process_id": 3}, ValueError, "must be 0 .* got 3"),
-    ({"num_processes": 1, "local_device_ids": [0]}, NotImplementedError, r"local_device_ids must be None, got \[0\]"),
-    ({"num_processes": 1, "cluster_detection_method": "slurm"}, NotImplementedError, "cluster_detection_method must be None, got 'slurm'"),
+    ({}, ValueError, "coordinator_address should be defined"), ({"num_processes": None}, ValueError, "Number of processes must be defined"),
+    ({"process_id": None}, ValueError, "process id of the current process must be defined"),
+    ({"process_id": 3}, ValueError, "process_id < num_processes. Got process_id=3, num_processes=1"),
+    ({"process_id": "0"}, TypeError, "process_id must be a nonnegative int. Got process_id='0'"),
+    ({"num_processes": 1.0}, TypeError, "num_processes must be a positive int"),
+    ({"coordinator_address": "nowhere"}, ValueError, "of the form 'host:port', got 'nowhere'"),
+    ({"local_device_ids": ["a"]}, TypeError, r"local_device_ids must be an int, a sequence of ints or None, got \['a'\]"),
+    ({"cluster_detection_method": "cow"}, ValueError, "cluster_detection_method must be one of 'ompi', 'slurm'.* got 'cow'"),
+    ({"cluster_detection_method": "slurm"}, RuntimeError, "is 'slurm', but this process was not started so"),
+    ({"mtls_cert_file": "a"}, (ValueError, NotImplementedError), "belong together, got only mtls_cert_file|connects processes without"),
 ])
-def test_a_program_of_several_processes_is_refused(fresh, kwargs, error, words):
+def test_what_cannot_begin_is_refused(fresh, kwargs, error, words):
+    given = {"coordinator_address": "127.0.0.1:1", "num_processes": 1, "process_id": 0} if kwargs else {}
     with pytest.raises(error, match=words):
-        distributed.initialize(**kwargs)
+        distributed.initialize(**{**given, **kwargs})
     assert not distributed.is_initialized()
 
 
@@ -54,7 +72,7 @@ def test_live_devices_are_all_of_one_process(monkeypatch):
     from laminax.experimental import multihost_utils
     with pytest.raises(RuntimeError, match=r"distributed.initialize\(\) has not been called"), multihost_utils.live_devices([]):
         pass
-    monkeypatch.setattr("laminax._src.placement.distributed._has_begun", True)
+    monkeypatch.setattr(distributed.global_state, "client", SimpleNamespace(get_live_nodes=lambda ids: dict.fromkeys(ids, 7)))
     with multihost_utils.live_devices(laminax.devices()) as live:
         assert live == laminax.devices()
 

@@ -71,6 +71,11 @@ batched_device_put = _jax.batched_device_put
 clear_all_dispatch_caches = _jax.PjitFunctionCache.clear_all
 make_cpu_client = _jax.get_tfrt_cpu_client
 make_plugin_client = _jax.get_c_api_client
+make_distributed_client = _jax.get_distributed_runtime_client
+make_distributed_service = _jax.get_distributed_runtime_service
+make_gloo_collectives = _jax.make_gloo_tcp_collectives
+make_mpi_collectives = _jax.make_mpi_collectives
+make_preemption_sync_manager = _jax.create_preemption_sync_manager
 load_plugin = _jax.load_pjrt_plugin
 is_plugin_loaded = _jax.pjrt_plugin_loaded
 initialize_plugin = _jax.initialize_pjrt_plugin
@@ -96,6 +101,7 @@ _jax.jax_jit.set_disable_jit_state(disable_jit_state)
 _jax.jax_jit.set_post_hook_state(post_hook_state)
 
 _has_skip_checks = "_skip_checks" in _jax.array_result_handler.__nb_signature__[0][0]
+has_credentials = "mtls_cert_file" in _jax.get_distributed_runtime_client.__nb_signature__[0][0]
 _has_dlpack_versions = hasattr(_jax, "dlpack_version")
 
 

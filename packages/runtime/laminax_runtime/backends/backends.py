@@ -15,7 +15,7 @@ from typing import Any
 
 from laminax_ir.options.ambient import Ambient, Scope, subscribe
 from laminax_runtime import _jaxlib
-from laminax_runtime.backends import ffi, plugins
+from laminax_runtime.backends import ffi, plugins, processes
 from laminax_runtime.base import options
 from laminax_runtime.base.errors import PlatformError
 
@@ -102,13 +102,14 @@ def _start_default() -> str:
     if _default is not None:
         return _default
     if name := options.platform_name.value:
-        _default = _start_first_of(_ALIASES.get(name, (name,)), requested=name)
-        return _default
-    if listed := _listed_platforms():
+        started = [_start_first_of(_ALIASES.get(name, (name,)), requested=name)]
+    elif listed := _listed_platforms():
         started = [_start_first_of(_ALIASES.get(name, (name,)), requested=name) for name in listed]
-        _default = started[0]
-        return _default
-    _default = _start_best()  # not known to other threads before it has started
+    else:
+        started = [_start_best()]
+    if processes.state.num_processes > 1 and "cpu" not in _clients and _is_allowed("cpu"):
+        _start_first_of(("cpu",), requested="cpu")  # a platform starts in all processes at the same time, or in none
+    _default = started[0]  # not known to other threads before it has started
     return _default
 
 
@@ -179,7 +180,7 @@ def _make_client(name: str) -> Client:
     if name == "cpu":
         count = options.num_cpu_devices.value
         client = _jaxlib.make_cpu_client(
-            asynchronous=options.cpu_enable_async_dispatch.value, num_devices=count if count > 0 else None
+            asynchronous=options.cpu_enable_async_dispatch.value, num_devices=count if count > 0 else None, **processes.cpu_client_options()
         )
         options.has_cpu_started = True
         return client
@@ -201,7 +202,8 @@ def _load(plugin: plugins.Plugin) -> Client:
             ffi.connect_plugin(plugin.platform, _jaxlib.load_plugin(plugin.name, str(plugin.library)))
         if not _jaxlib.is_plugin_initialized(plugin.name):
             _jaxlib.initialize_plugin(plugin.name)
-        return _jaxlib.make_plugin_client(plugin.name, plugin.options)
+        client_options = {**processes.plugin_client_options(plugin.platform), **plugin.options}
+        return _jaxlib.make_plugin_client(plugin.name, client_options, processes.state.client)
     except Exception as error:
         raise PlatformError(f"Its plugin {plugin.library} did not start: {error}") from error
 

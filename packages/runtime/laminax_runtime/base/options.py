@@ -13,6 +13,7 @@ from typing import Any
 from laminax_ir.options import config_options
 from laminax_ir.options.ambient import Ambient, Scope, subscribe
 from laminax_ir.options.restoring import Together
+from laminax_runtime.base import process_options  # noqa: F401  (defined with these)
 
 # Set by `backends` when the CPU platform has started: its number of devices can no longer be chosen.
 has_cpu_started = False
