@@ -32,6 +32,7 @@ ALLOWED = {
 # names of window functions from SciPy, as JAX does, and its solver of sparse linear equations; the bytes of checkpoints from msgpack.
 ALLOWED_IN_MODULE = {
     "packages/api/laminax/_src/linen/serialization.py": {"msgpack"},
+    "packages/api/laminax/_src/placement/clusters.py": {"mpi4py"},
     "packages/api/laminax/_src/numerics/scipy/spectra.py": {"scipy"},
     "packages/api/laminax/_src/numerics/sparse/solving.py": {"scipy"},
     "packages/ir/laminax_ir/pytrees/jaxlib_backend.py": {"jaxlib"},

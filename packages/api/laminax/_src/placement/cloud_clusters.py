@@ -177,8 +177,8 @@ class Kubernetes(Cluster):
         if domain is None:
             raise RuntimeError(
                 f"distributed.initialize: the pods of the job {metadata['name']} have no names by which they find each other. Make a "
-                f"Service with `clusterIP: None`, `publishNotReadyAddresses: true` and the selector `job-name: {metadata['name']}`, and give "
-                "its name as `subdomain` in the job's `spec.template.spec`.")
+                "Service with `clusterIP: None`, `publishNotReadyAddresses: true` and the selector "
+                f"`job-name: {metadata['name']}`, and give its name as `subdomain` in the job's `spec.template.spec`.")
         host = f"{metadata['name']}-0.{domain}"
         wait_for_host(host, self.timeout)
         return host
