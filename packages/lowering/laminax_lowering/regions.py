@@ -4,7 +4,7 @@ XLA clones functions that are called from several places, so that even outlined 
 copies that a plain Python loop writes out cost more than that. A program that calls a large block many times from its top level is cut
 there: every call is a region of its own, and so are the equations between two calls. Without such calls, runs of equations that come again
 and again are blocks (see `repeats`). Equal regions are one program. The runtime compiles each program once and runs them in turn on the
-same device, so that compile time does not depend on the number of blocks.
+same devices, so that compile time does not depend on the number of blocks.
 
 The price is a dispatch per region, and that nothing is fused across its border. So regions are few, and large (`plan_regions` says what
 large is); the values that cross a border are chosen (see `borders`); and a program is cut only if the estimates for both forms say that it
@@ -74,6 +74,7 @@ class RegionPlan:
 
     donated: for each program, which of its operands it may overwrite.
     results: the values that are the program's results, all different and none of them a constant or an argument.
+    values: the program with the results of all regions, in the order of their numbers, as its results.
     consumed: the arguments that are overwritten, since a result has the same type.
     unusable_donations: the donated arguments that no result can take the place of.
     whole, cut: what was estimated of the program as a whole, and as these regions.
@@ -81,10 +82,17 @@ class RegionPlan:
     regions: tuple[Region, ...]
     donated: dict[ClosedJaxpr, tuple[bool, ...]]
     results: tuple[int, ...]
+    values: Jaxpr
     consumed: tuple[int, ...]
     unusable_donations: tuple[ShapedArray, ...]
     whole: Estimate
     cut: Estimate
+
+    def unless_too_different(self, places: Sequence[Any]) -> RegionPlan | WholeProgram:
+        """The plan, unless too many equal regions are programs of their own, since they run in different places: one for each region."""
+        if 2 * len({(region.program, place) for region, place in zip(self.regions, places, strict=True)}) > len(self.regions):
+            return WholeProgram("the values of equal blocks are split differently", self.whole, self.cut)
+        return self
 
     def __str__(self) -> str:
         names = len({region.program for region in self.regions})
@@ -122,13 +130,14 @@ def _comparison(whole: Estimate, cut: Estimate) -> str:
             "1)")
 
 
-def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = ()) -> RegionPlan | WholeProgram:
+def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (), num_devices: int = 1) -> RegionPlan | WholeProgram:
     """Cuts a program into regions, where that wins, or says why it is to be compiled as a whole.
 
     Args:
       closed: the program.
       platform: what it is for.
       donated: which of its arguments may be overwritten, by default none.
+      num_devices: over how many devices it is split.
     """
     jaxpr, min_work = closed.jaxpr, REGION_MIN_WORK[platform]
     if _count_calls(jaxpr) < REGION_MIN_CALLS and _heavy_work(jaxpr) < REGION_MIN_CALLS * min_work:
@@ -156,7 +165,7 @@ def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (
         return WholeProgram(_NO_BLOCKS)
     opened, segments = _with_blocks_in_place(flat, [Segment(_name_of(eqns), eqns) for eqns in found if eqns])
     chosen = choose_crossings([segment.eqns for segment in segments], [*flat.constvars, *flat.invars], opened.outvars, programs)
-    regions, results = _regions(opened, [Segment(segment.name, eqns) for segment, eqns in zip(segments, chosen) if eqns], programs)
+    regions, results, values = _regions(opened, [Segment(segment.name, eqns) for segment, eqns in zip(segments, chosen) if eqns], programs)
     consumed = tuple([first + i for i in aliases])
     inputs = frozenset(range(first + len(jaxpr.invars))).difference(consumed)
     sizes = [num_bytes(v.aval) for v in (*jaxpr.constvars, *jaxpr.invars)]
@@ -165,7 +174,7 @@ def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (
     reason = _what_is_lost(regions, whole, cut)
     if reason:
         return WholeProgram(reason, whole, cut)
-    return RegionPlan(regions, _donated_operands(regions, inputs), results, consumed, tuple([jaxpr.invars[i].aval for i in unusable]),
+    return RegionPlan(regions, _donated_operands(regions, inputs), results, values, consumed, tuple([jaxpr.invars[i].aval for i in unusable]),
                       whole, cut)
 
 
@@ -349,8 +358,8 @@ def work(jaxpr: Jaxpr, found: dict[Jaxpr, int]) -> int:
     return total
 
 
-def _regions(jaxpr: Jaxpr, segments: Sequence[Segment], programs: ProgramTable) -> tuple[tuple[Region, ...], tuple[int, ...]]:
-    """The segments as programs on numbered values, and the numbers of the results.
+def _regions(jaxpr: Jaxpr, segments: Sequence[Segment], programs: ProgramTable) -> tuple[tuple[Region, ...], tuple[int, ...], Jaxpr]:
+    """The segments as programs on numbered values, the numbers of the results, and the whole with all these values as its results.
 
     Results that no equation gives for themselves alone (arguments, literals, the second of two that are the same) are copies,
     made by a last region without equations.
@@ -370,7 +379,9 @@ def _regions(jaxpr: Jaxpr, segments: Sequence[Segment], programs: ProgramTable) 
         pieces.append((segment, read, [v for v in made if v in needed], [v for v in read if v not in needed]))
         needed.update(read)
     regions, num_values = [], len(numbers)
+    values: list[Atom] = []
     for segment, read, made, dead in reversed(pieces):
+        values += made
         program = programs.representative(ClosedJaxpr(Jaxpr([], read, made, segment.eqns)))
         results = tuple(range(num_values, num_values + len(made)))
         num_values += len(made)
@@ -378,7 +389,9 @@ def _regions(jaxpr: Jaxpr, segments: Sequence[Segment], programs: ProgramTable) 
         if segment.eqns:
             numbers.update(zip(made, results))
     found = iter(regions[-1].results if copies else ())
-    return tuple(regions), tuple([next(found) if i in copies else numbers[v] for i, v in enumerate(jaxpr.outvars)])
+    results_of_all = tuple([next(found) if i in copies else numbers[v] for i, v in enumerate(jaxpr.outvars)])
+    eqns = [eqn for segment in segments for eqn in segment.eqns]
+    return tuple(regions), results_of_all, Jaxpr(jaxpr.constvars, jaxpr.invars, values, eqns, jaxpr.effects, jaxpr.debug_info)
 
 
 def _variables(atoms: Sequence[Atom], without: Container[Var] = ()) -> list[Var]:

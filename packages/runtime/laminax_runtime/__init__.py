@@ -106,6 +106,7 @@ _MODULE_OF = {
     "compile_module": "compiling.compile",
     "place_constant": "compiling.compile",
     "without_locations": "compiling.compilation_cache",
+    "propagated_shardings": "compiling.propagation",
     "hlo_computation": "compiling.modules",
     "hlo_cost_analysis": "compiling.modules",
     "mlir_module": "compiling.modules",

@@ -242,6 +242,62 @@ def mlir_module_from_text(text: str | bytes) -> tuple[Any, Any]:
     return ir.Module.parse(text, context=context), context
 
 
+MeshAxes = tuple[tuple[str, int], ...]
+SpecOnMesh = tuple[MeshAxes, tuple[tuple[str, ...], ...], tuple[str, ...]]
+
+
+def propagated_shardings(text: str) -> tuple[list[SpecOnMesh | None], list[SpecOnMesh | None]] | None:
+    """How Shardy splits the arguments and the results of a module's `main` whose shardings are left open, as the compiler of the module would.
+
+    Returns:
+        For each argument and each result the axes of its mesh, for each of its dimensions the mesh axes that split it, and the mesh axes over
+        which it is a sum; None for those that every device has whole. None altogether if mesh axes cannot say it, or this jaxlib
+        does not propagate.
+    """
+    from jaxlib.mlir.passmanager import PassManager
+
+    module, context = mlir_module_from_text(text)
+    with context:
+        try:
+            PassManager.parse("builtin.module(sdy-propagation-pipeline)").run(module.operation)
+        except ValueError:  # there is no such pipeline
+            return None
+        meshes, main = {}, None
+        for operation in module.body.operations:
+            name = operation.attributes["sym_name"].value
+            if operation.operation.name == "sdy.mesh":
+                meshes[name] = operation.attributes["mesh"]
+            elif name == "main":
+                main = operation
+        try:
+            arguments, results = ([_spec_on_mesh(entry, meshes) for entry in main.attributes[which]] if which in main.attributes
+                                  else [None] * count for which, count in (("arg_attrs", len(main.type.inputs)),
+                                                                           ("res_attrs", len(main.type.results))))
+        except _NotOnMeshError:
+            return None
+    return arguments, results
+
+
+class _NotOnMeshError(Exception):
+    """A sharding that splits a mesh axis, or that is on one device."""
+
+
+def _spec_on_mesh(attributes: Any, meshes: dict[str, Any]) -> SpecOnMesh | None:
+    """The sharding among the attributes of an argument or a result."""
+    from jaxlib.mlir.dialects import sdy
+
+    if "sdy.sharding" not in attributes:
+        return None
+    sharding = sdy.TensorShardingAttr(attributes["sdy.sharding"])
+    mesh = sdy.MeshAttr(meshes[str(sharding.mesh_or_ref).removeprefix("@")])
+    dimensions = [sdy.DimensionShardingAttr(d).axes for d in sharding.dimension_shardings]
+    refs = [[sdy.AxisRefAttr(axis) for axis in axes] for axes in (*dimensions, sharding.unreduced_axes)]
+    if mesh.device_ids or not mesh.axes or any(ref.sub_axis_info is not None for axes in refs for ref in axes):
+        raise _NotOnMeshError
+    *split, terms = [tuple([ref.name for ref in axes]) for axes in refs]
+    return tuple([(axis.name, axis.size) for axis in map(sdy.MeshAxisAttr, mesh.axes)]), tuple(split), terms
+
+
 # --- names of jax that jaxlib's C++ imports ---
 #
 # jaxlib imports some of jax's modules by name, though jax is not there. Where it finds nothing it goes on without;

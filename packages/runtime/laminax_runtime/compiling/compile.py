@@ -89,14 +89,14 @@ def compile_module(
     compile_options = _compile_options(assignment, num_replicas, num_partitions, compiler_options, wanted_in, wanted_out)
     if convention.has_layouts:
         layouts_in_use.add("layouts")
-    known = _known_shardings(wanted_in, parameter_avals, known_shardings, assignment)
+    known = known_shardings_on(wanted_in, parameter_avals, known_shardings, assignment)
     text, called_back = _with_inspections(text, convention, assignment, known)
     loaded = _compile_as_called(text, convention, assignment, compile_options, name, is_part)
     del called_back  # which the compiler knew by their addresses
     found_in = _chosen_shardings(wanted_in, loaded.get_parameter_shardings, assignment, parameter_avals, known)
     found_out = _chosen_shardings(wanted_out, loaded.get_output_shardings, assignment, convention.out_avals, known)
     if any(aval._split is not None for aval in convention.in_avals):
-        found_out = tuple([s if given is not None else _with_automatic_axes(s, aval)
+        found_out = tuple([s if given is not None else with_automatic_axes(s, aval)
                            for s, given, aval in zip(found_out, wanted_out, convention.out_avals, strict=True)])
     typed = tuple([_typed_as(aval, s) for aval, s in zip(convention.out_avals, found_out, strict=True)])
     return Executable(loaded, name, assignment, replace(convention, out_avals=typed), found_in, found_out, is_pinned)
@@ -141,15 +141,15 @@ def _compile_as_called(text: str, convention: CallingConvention, assignment: tup
     return loaded
 
 
-def _known_shardings(given: Sequence[shardings.Sharding | None], avals: Sequence[ShapedArray], known: Sequence[KnownSharding],
-                     assignment: Sequence[placement.Device]) -> list[KnownSharding]:
+def known_shardings_on(given: Sequence[shardings.Sharding | None], avals: Sequence[ShapedArray], known: Sequence[KnownSharding],
+                       assignment: Sequence[placement.Device]) -> list[KnownSharding]:
     """The shardings in terms of which the compiler's choices are expressed, all in the devices' default memory."""
     memory = assignment[0].default_memory().kind
     all_known = [(s, aval.ndim) for s, aval in zip(given, avals, strict=True) if s is not None] + [*known]
     return [(s if s.memory_kind == memory else s.with_memory_kind(memory), ndim) for s, ndim in all_known]
 
 
-def _with_automatic_axes(sharding: shardings.Sharding, aval: ShapedArray) -> shardings.Sharding:
+def with_automatic_axes(sharding: shardings.Sharding, aval: ShapedArray) -> shardings.Sharding:
     """The compiler's sharding for a result whose type has none: over the same mesh, with automatic axes in place of explicit ones."""
     if aval._split is not None or not isinstance(sharding, shardings.NamedSharding) or not sharding.mesh.explicit_axes:
         return sharding

@@ -1,4 +1,4 @@
-"""Sequences: programs that consist of several executables, run in turn on one device.
+"""Sequences: programs that consist of several executables, run in turn on the same devices.
 
 The values between them are arrays of this process that nobody else sees. These arrays are let go, or overwritten, as soon as no later step
 needs them, so that a sequence needs about the memory of the whole program compiled at once.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from laminax_ir.types.avals import ShapedArray
@@ -50,9 +51,9 @@ class MemoryStatistics:
 
 
 class ExecutableSequence:
-    """Executables on one device that are run in turn; stands for one `Executable`.
+    """Executables on the same devices that are run in turn; stands for one `Executable`.
 
-    Values are known by number: the arguments are the first ones.
+    Values are known by number: the arguments are the first ones. Each has one sharding, in which one executable gives it and others take it.
 
     Args:
         name: what the program is called in errors.
@@ -61,12 +62,15 @@ class ExecutableSequence:
         results: the numbers of the values that are the results.
         out_avals: one per result.
         consumed: arguments that the program overwrites, by number; they are deleted.
-        is_pinned: whether the results are committed to the device even if no argument is.
+        is_pinned: whether the results are committed to the devices even if no argument is.
         decision: why the program is a sequence, in words.
+        in_shardings, out_shardings: one per argument and per result; by default all on the only device.
     """
 
     def __init__(self, name: str, steps: Sequence[Step], in_avals: Sequence[ShapedArray], results: Sequence[int],
-                 out_avals: Sequence[ShapedArray], consumed: Sequence[int], is_pinned: bool, decision: str = "") -> None:
+                 out_avals: Sequence[ShapedArray], consumed: Sequence[int], is_pinned: bool, decision: str = "", *,
+                 in_shardings: Sequence[shardings.Sharding] | None = None,
+                 out_shardings: Sequence[shardings.Sharding] | None = None) -> None:
         self.name = name
         self.steps = tuple(steps)
         self.devices: tuple[placement.Device, ...] = steps[0].executable.devices
@@ -78,28 +82,24 @@ class ExecutableSequence:
         self.decision = decision
         used = {i for step in steps for i in step.operands}
         self.kept = tuple(i in used for i in range(len(in_avals)))
-        self._sharding = shardings.on_device(self.devices[0])
         self._used = tuple(sorted(used.intersection(range(len(in_avals)))))
+        only = shardings.on_device(self.devices[0])
+        self._shardings = (only,) * len(in_avals) if in_shardings is None else tuple(in_shardings)
+        self.in_shardings: tuple[shardings.Sharding, ...] = tuple([self._shardings[i] for i in self._used])
+        self.out_shardings = (only,) * len(out_avals) if out_shardings is None else tuple(out_shardings)
         self._num_values = 1 + max(i for step in steps for i in (*step.operands, *step.results))
         self._runs = {is_committed: [self._run_of(step, is_committed) for step in steps] for is_committed in (False, True)}
 
     def __reduce__(self) -> tuple[Any, Any]:
-        return ExecutableSequence, (self.name, self.steps, self.in_avals, self.results, self.out_avals, self.consumed, self.is_pinned,
-                                    self.decision)
+        given = {"in_shardings": self._shardings, "out_shardings": self.out_shardings}
+        return partial(ExecutableSequence, **given), (self.name, self.steps, self.in_avals, self.results, self.out_avals, self.consumed,
+                                                      self.is_pinned, self.decision)
 
     def _run_of(self, step: Step, is_committed: bool) -> tuple:
         """The parts of running a step: jaxlib's executable, its operands, and the handlers that make arrays of its results."""
         executable = step.executable
         operands = tuple([i for i, is_kept in zip(step.operands, executable.kept, strict=True) if is_kept])
         return executable.loaded, operands, executable.result_handlers(is_committed), step.results, step.dead
-
-    @property
-    def in_shardings(self) -> tuple[shardings.Sharding, ...]:
-        return (self._sharding,) * len(self._used)
-
-    @property
-    def out_shardings(self) -> tuple[shardings.Sharding, ...]:
-        return (self._sharding,) * len(self.out_avals)
 
     def execute(self, args: Sequence[Any]) -> list[ArrayImpl]:
         """Runs the steps; as `Executable.execute`."""
@@ -110,7 +110,7 @@ class ExecutableSequence:
         is_committed = self.is_pinned or any(type(x) is ArrayImpl and x._committed for x in args)
         values: list[Any] = [None] * self._num_values
         for i in self._used:
-            values[i] = place_argument(args[i], self._sharding)
+            values[i] = place_argument(args[i], self._shardings[i])
         for loaded, operands, handlers, results, dead in self._runs[is_committed]:
             outs = loaded.execute_sharded([values[i] for i in operands]).consume_with_handlers(handlers)
             for i, out in zip(results, outs):
@@ -150,23 +150,38 @@ class ExecutableSequence:
         return total
 
     def memory_analysis(self) -> MemoryStatistics:
-        """The bytes of arguments, results and code, and of the values between: the most that exist at once in any step."""
+        """The bytes of arguments, results and code on a device, and of the values between: the most that exist at once in any step."""
         stats = {id(e): e.memory_analysis() for e in self.executables}
         sizes: dict[int, int] = {}
         live, most = 0, 0
         for step in self.steps:
             found = stats[id(step.executable)]
-            for i, aval in zip(step.results, step.executable.out_avals):
-                sizes[i] = 0 if i in self.results else _num_bytes(aval)
+            for i, aval, sharding in zip(step.results, step.executable.out_avals, step.executable.out_shardings):
+                sizes[i] = 0 if i in self.results else _num_bytes(aval, sharding)
                 live += sizes[i]
             most = max(most, live + found.temp_size_in_bytes - found.alias_size_in_bytes)
             live -= sum(sizes.get(i, 0) for i in step.dead)
-        arguments = sum(_num_bytes(self.in_avals[i]) for i in self._used)
-        outputs = sum(map(_num_bytes, self.out_avals))
-        aliased = sum(_num_bytes(self.in_avals[i]) for i in self.consumed)
+        arguments = sum(_num_bytes(self.in_avals[i], self._shardings[i]) for i in self._used)
+        outputs = sum(map(_num_bytes, self.out_avals, self.out_shardings))
+        aliased = sum(_num_bytes(self.in_avals[i], self._shardings[i]) for i in self.consumed)
         code = sum(s.generated_code_size_in_bytes for s in stats.values())
         return MemoryStatistics(arguments, outputs, aliased, most, code, arguments + outputs - aliased + most,
                                 decision=self.decision)
+
+    @property
+    def parameter_layouts(self) -> list[Any]:
+        """The layout of each argument that a step takes, as jaxlib has it."""
+        found: dict[int, Any] = {}
+        for step in reversed(self.steps):
+            operands = [i for i, is_kept in zip(step.operands, step.executable.kept, strict=True) if is_kept]
+            found.update(zip(operands, step.executable.parameter_layouts, strict=True))
+        return [found[i] for i in self._used]
+
+    @property
+    def result_layouts(self) -> list[Any]:
+        """The layout of each result, as jaxlib has it."""
+        found = {i: layout for step in self.steps for i, layout in zip(step.results, step.executable.result_layouts, strict=True)}
+        return [found[i] for i in self.results]
 
     @property
     def loaded(self) -> Any:
@@ -174,8 +189,10 @@ class ExecutableSequence:
                                   "option compile_regions off it is compiled as one.")
 
     def __repr__(self) -> str:
-        return f"<ExecutableSequence {self.name}: {len(self.steps)} runs of {len(self.executables)} executables on {self.devices[0]}>"
+        return (f"<ExecutableSequence {self.name}: {len(self.steps)} runs of {len(self.executables)} executables on "
+                f"{', '.join(map(str, self.devices))}>")
 
 
-def _num_bytes(aval: ShapedArray) -> int:
-    return math.prod(aval.shape) * aval.dtype.itemsize
+def _num_bytes(aval: ShapedArray, sharding: shardings.Sharding) -> int:
+    """The bytes of a value on each device."""
+    return math.prod(sharding.shard_shape(aval.shape)) * aval.dtype.itemsize

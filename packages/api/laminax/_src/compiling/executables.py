@@ -189,19 +189,25 @@ def lowering_platform(device: runtime.Device) -> str:
 def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, platform: str | Sequence[str] | None = None,
                   **options: Any) -> LoweredModule:
     """Lowers a program for the device or devices `where`; for their platform, unless one or several platforms are given."""
-    from laminax_lowering import lower
-    cpu_kernels = platform is None and config.cpu_kernels.value
     if platform is None:
         _check_sizes(closed, where, options["name"])
     with phase("Lowering", f"jit({options['name']})", closed.in_avals):
-        if not isinstance(where, Partitioning):
-            return lower(closed, platform=platform or lowering_platform(where), cpu_kernels=cpu_kernels, **options)
-        return lower(closed, platform=platform or lowering_platform(where.devices[0]), num_partitions=len(where.devices),
-                     arg_shardings=writable_shardings(where.in_shardings, closed.in_avals),
-                     result_shardings=writable_shardings(where.out_shardings, closed.out_avals),
-                     arg_memories=memories(where.in_shardings, closed.in_avals),
-                     result_memories=memories(where.out_shardings, closed.out_avals),
-                     arg_layouts=layout_modes(where.in_layouts), result_layouts=layout_modes(where.out_layouts), **options)
+        return write_module(closed, where, platform, **options)
+
+
+def write_module(closed: ClosedJaxpr, where: runtime.Device | Partitioning, platform: str | Sequence[str] | None = None,
+                 **options: Any) -> LoweredModule:
+    """A program as a module, as `lower_program` gives it, but without a check of sizes and without a report."""
+    from laminax_lowering import lower
+    cpu_kernels = platform is None and config.cpu_kernels.value
+    if not isinstance(where, Partitioning):
+        return lower(closed, platform=platform or lowering_platform(where), cpu_kernels=cpu_kernels, **options)
+    return lower(closed, platform=platform or lowering_platform(where.devices[0]), num_partitions=len(where.devices),
+                 arg_shardings=writable_shardings(where.in_shardings, closed.in_avals),
+                 result_shardings=writable_shardings(where.out_shardings, closed.out_avals),
+                 arg_memories=memories(where.in_shardings, closed.in_avals),
+                 result_memories=memories(where.out_shardings, closed.out_avals),
+                 arg_layouts=layout_modes(where.in_layouts), result_layouts=layout_modes(where.out_layouts), **options)
 
 
 def _check_sizes(closed: ClosedJaxpr, where: runtime.Device | Partitioning, name: str) -> None:

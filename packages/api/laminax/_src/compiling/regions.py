@@ -1,11 +1,14 @@
 """Compiling a program, as a whole or by regions: many equal blocks as a few executables that are run in turn.
 
-`laminax_lowering.regions` decides which programs are compiled by regions, and where they are cut.
+`laminax_lowering.regions` decides which programs are compiled by regions, and where they are cut. On several devices the values between regions
+are split as the compiler of the whole program would split them: its propagation of shardings is run on the program with these values as
+its results. Regions of one program whose values are all split alike are compiled once.
 """
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 import laminax_runtime as runtime
@@ -22,11 +25,13 @@ from laminax._src.compiling.executables import (
     lowering_platform,
     program_of,
     report_unusable_donations,
+    write_module,
 )
-from laminax._src.placement.partitioning import Partitioning
+from laminax._src.placement.partitioning import Partitioning, are_all_in_default_memory
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
+    from laminax_lowering.regions import Region, RegionPlan, WholeProgram
 
 
 def compile_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str) -> Program:
@@ -48,35 +53,86 @@ def _has_no_blocks(closed: ClosedJaxpr) -> bool:
     return len(eqns) < 8 and not any(subjaxprs(eqn) for eqn in eqns)
 
 
+@dataclass(frozen=True)
+class _Places:
+    """Where the values of a plan are.
+
+    where: the device, or the devices and how the program's arguments and results are split over them.
+    shardings: of each value, by number.
+    """
+    where: runtime.Device | Partitioning
+    shardings: tuple[runtime.Sharding, ...]
+
+    def of(self, region: Region) -> runtime.Device | Partitioning:
+        """Where a region runs, with the shardings of what it takes and gives."""
+        if not isinstance(self.where, Partitioning):
+            return self.where
+        return Partitioning(self.where.devices, tuple([self.shardings[i] for i in region.operands]),
+                            tuple([self.shardings[i] for i in region.results]), (), self.where.is_pinned)
+
+
 def compile_by_regions(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str, donated: Sequence[bool] | None = None,
                        is_pinned: bool = False, compiler_options: Mapping[str, Any] | None = None) -> Program | None:
     """Compiles a program by regions; arguments as for `compile_program`. None if it is to be compiled as a whole."""
-    if isinstance(where, Partitioning) or not runtime.compile_regions.value or _has_no_blocks(closed):
+    if not runtime.compile_regions.value or _has_no_blocks(closed) or not _can_be_cut(where):
         return None
     from laminax_lowering.regions import WholeProgram, plan_regions
-    plan = plan_regions(closed, lowering_platform(where), donated or ())
+    device, num_devices = (where.devices[0], len(where.devices)) if isinstance(where, Partitioning) else (where, 1)
+    plan = plan_regions(closed, lowering_platform(device), donated or (), num_devices)
+    places = None if isinstance(plan, WholeProgram) else _places(plan, closed, where, name)
+    if places is not None and not isinstance(plan, WholeProgram):
+        plan = plan.unless_too_different([places.of(region) for region in plan.regions])
     if not isinstance(plan, WholeProgram) or plan.is_worth_a_word:
         log_decision(f"jit({name})", plan)
-    if isinstance(plan, WholeProgram):
+    if isinstance(plan, WholeProgram) or places is None:
         return None
     report_unusable_donations(plan.unusable_donations, f"jit_{name}")
-    parts = []
-    names = {region.program: region.name for region in plan.regions}
-    for program, flags in plan.donated.items():
-        part = f"{name}_{names[program]}"
-        parts.append((lower_program(program, where, name=part, donated=flags), program, part))
+    compiled = _compile_parts(plan, places, name, is_pinned, compiler_options)
+    inputs, n_consts = (*closed.jaxpr.constvars, *closed.jaxpr.invars), len(closed.consts)
+    sequence = runtime.ExecutableSequence(
+        f"jit_{name}", [runtime.Step(compiled[r.program, places.of(r)], r.operands, r.results, r.dead) for r in plan.regions],
+        [stored_aval(v.aval) for v in inputs], plan.results, [*map(stored_aval, closed.out_avals)], plan.consumed,
+        where.is_pinned if isinstance(where, Partitioning) else is_pinned, str(plan), in_shardings=places.shardings[:len(inputs)],
+        out_shardings=[places.shardings[i] for i in plan.results])
+    with runtime.unguarded_transfers():
+        const_args = [runtime.place_constant(c, sharding) for c, sharding in zip(constants_of(closed, name), places.shardings[:n_consts])]
+    return program_of(closed, sequence, const_args)
 
-    def compile_part(lowered: LoweredModule, program: ClosedJaxpr, part: str) -> runtime.Executable:
+
+def _can_be_cut(where: runtime.Device | Partitioning) -> bool:
+    """Whether values between regions can be where the program runs: in one process, in the devices' own memory and usual layouts."""
+    return not isinstance(where, Partitioning) or (
+        len({device.process_index for device in where.devices}) == 1 and not (where.in_layouts or where.out_layouts)
+        and are_all_in_default_memory((*where.in_shardings, *where.out_shardings)))
+
+
+def _places(plan: RegionPlan, closed: ClosedJaxpr, where: runtime.Device | Partitioning, name: str) -> _Places | None:
+    """Where the values of a plan are; None if meshes and specs do not say it."""
+    n_consts, values = len(closed.consts), ClosedJaxpr(plan.values, closed.consts)
+    num_values = n_consts + len(closed.in_avals) + len(values.out_avals)
+    if not isinstance(where, Partitioning):
+        return _Places(where, (runtime.on_device(where),) * num_values)
+    wanted: list[runtime.Sharding | None] = [*[None] * n_consts, *where.in_shardings, *[None] * len(values.out_avals)]
+    for i, sharding in zip(plan.results, where.out_shardings):
+        wanted[i] = sharding
+    given, asked = wanted[:-len(values.out_avals)], wanted[-len(values.out_avals):]
+    lowered = write_module(values, Partitioning(where.devices, where.in_shardings, tuple(asked)), name=name, keep_unused=True)
+    found = runtime.propagated_shardings(lowered.text, lowered.convention.in_avals, lowered.convention.out_avals, given, asked,
+                                         devices=where.devices, known_shardings=[(s, None) for s in where.meshes])
+    return found and _Places(where, (*found[0], *found[1]))
+
+
+def _compile_parts(plan: RegionPlan, places: _Places, name: str, is_pinned: bool,
+                   compiler_options: Mapping[str, Any] | None) -> dict[tuple[ClosedJaxpr, runtime.Device | Partitioning], runtime.Executable]:
+    """The executables of a plan, by their program and by where it runs, compiled at the same time."""
+    different = {(region.program, places.of(region)): f"{name}_{region.name}" for region in plan.regions}
+    parts = [(lower_program(program, where, name=part, donated=plan.donated[program]), program, where, part)
+             for (program, where), part in different.items()]
+
+    def compile_part(lowered: LoweredModule, program: ClosedJaxpr, where: runtime.Device | Partitioning, part: str) -> runtime.Executable:
         return compile_lowered(lowered, program, where, name=part, is_pinned=is_pinned, is_part=True,
                                compiler_options=compiler_options).executable
 
     from concurrent.futures import ThreadPoolExecutor
     with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as threads:  # XLA's passes over one program run on one thread
-        compiled = dict(zip(plan.donated, threads.map(with_overrides_of_this_thread(compile_part), *zip(*parts))))
-    avals = [v.aval for v in (*closed.jaxpr.constvars, *closed.jaxpr.invars)]
-    sequence = runtime.ExecutableSequence(
-        f"jit_{name}", [runtime.Step(compiled[r.program], r.operands, r.results, r.dead) for r in plan.regions],
-        [*map(stored_aval, avals)], plan.results, [*map(stored_aval, closed.out_avals)], plan.consumed, is_pinned, str(plan))
-    with runtime.unguarded_transfers():
-        const_args = [runtime.place_constant(c, sequence.in_shardings[0]) for c in constants_of(closed, name)]
-    return program_of(closed, sequence, const_args)
+        return dict(zip(different, threads.map(with_overrides_of_this_thread(compile_part), *zip(*parts))))

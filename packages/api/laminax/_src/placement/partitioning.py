@@ -19,7 +19,7 @@ from laminax_ir.programs.result_types import is_explicit
 from laminax_ir.tracing import source
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace
-from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec
 
 
 @dataclass(frozen=True)
@@ -236,6 +236,11 @@ def _other_memory(sharding: runtime.Sharding | None) -> str | None:
     if sharding is None or sharding.memory_kind == runtime.devices_of(sharding)[0].default_memory().kind:
         return None
     return sharding.memory_kind
+
+
+def are_all_in_default_memory(shardings: Sequence[runtime.Sharding | None]) -> bool:
+    """Whether all values with these shardings are in the devices' default memory, split in ways that are all said."""
+    return all(s is None or _other_memory(s) is None and UNCONSTRAINED not in tuple(getattr(s, "spec", ())) for s in shardings)
 
 
 def _location(eqn: Any) -> str:
