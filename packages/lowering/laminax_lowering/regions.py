@@ -174,8 +174,8 @@ def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (
     reason = _what_is_lost(regions, whole, cut)
     if reason:
         return WholeProgram(reason, whole, cut)
-    return RegionPlan(regions, _donated_operands(regions, inputs), results, values, consumed, tuple([jaxpr.invars[i].aval for i in unusable]),
-                      whole, cut)
+    unused = tuple([jaxpr.invars[i].aval for i in unusable])
+    return RegionPlan(regions, _donated_operands(regions, inputs), results, values, consumed, unused, whole, cut)
 
 
 def _can_win(whole: Estimate) -> bool:

@@ -247,12 +247,12 @@ SpecOnMesh = tuple[MeshAxes, tuple[tuple[str, ...], ...], tuple[str, ...]]
 
 
 def propagated_shardings(text: str) -> tuple[list[SpecOnMesh | None], list[SpecOnMesh | None]] | None:
-    """How Shardy splits the arguments and the results of a module's `main` whose shardings are left open, as the compiler of the module would.
+    """How Shardy splits the arguments and results of a module's `main` whose shardings are left open, as the compiler of the module would.
 
     Returns:
-        For each argument and each result the axes of its mesh, for each of its dimensions the mesh axes that split it, and the mesh axes over
-        which it is a sum; None for those that every device has whole. None altogether if mesh axes cannot say it, or this jaxlib
-        does not propagate.
+        For each argument and each result the axes of its mesh, for each of its dimensions the mesh axes that split it, and the mesh
+        axes over which it is a sum; None for those that every device has whole. None altogether if mesh axes cannot say it, or
+        this jaxlib does not propagate.
     """
     from jaxlib.mlir.passmanager import PassManager
 

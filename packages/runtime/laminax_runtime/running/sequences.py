@@ -53,7 +53,7 @@ class MemoryStatistics:
 class ExecutableSequence:
     """Executables on the same devices that are run in turn; stands for one `Executable`.
 
-    Values are known by number: the arguments are the first ones. Each has one sharding, in which one executable gives it and others take it.
+    Values are known by number: the arguments are the first ones. Each has one sharding, in which one step gives it and others take it.
 
     Args:
         name: what the program is called in errors.
@@ -91,9 +91,9 @@ class ExecutableSequence:
         self._runs = {is_committed: [self._run_of(step, is_committed) for step in steps] for is_committed in (False, True)}
 
     def __reduce__(self) -> tuple[Any, Any]:
-        given = {"in_shardings": self._shardings, "out_shardings": self.out_shardings}
-        return partial(ExecutableSequence, **given), (self.name, self.steps, self.in_avals, self.results, self.out_avals, self.consumed,
-                                                      self.is_pinned, self.decision)
+        make = partial(ExecutableSequence, in_shardings=self._shardings, out_shardings=self.out_shardings)
+        return make, (self.name, self.steps, self.in_avals, self.results, self.out_avals, self.consumed,
+                      self.is_pinned, self.decision)
 
     def _run_of(self, step: Step, is_committed: bool) -> tuple:
         """The parts of running a step: jaxlib's executable, its operands, and the handlers that make arrays of its results."""

@@ -1,8 +1,8 @@
 """Compiling a program, as a whole or by regions: many equal blocks as a few executables that are run in turn.
 
-`laminax_lowering.regions` decides which programs are compiled by regions, and where they are cut. On several devices the values between regions
-are split as the compiler of the whole program would split them: its propagation of shardings is run on the program with these values as
-its results. Regions of one program whose values are all split alike are compiled once.
+`laminax_lowering.regions` decides which programs are compiled by regions, and where they are cut. On several devices the values between
+regions are split as the compiler of the whole program would split them: its propagation of shardings is run on the program with these
+values as its results. Regions of one program whose values are all split alike are compiled once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from laminax._src.placement.partitioning import Partitioning, are_all_in_default
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
-    from laminax_lowering.regions import Region, RegionPlan, WholeProgram
+    from laminax_lowering.regions import Region, RegionPlan
 
 
 def compile_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str) -> Program:
@@ -122,8 +122,8 @@ def _places(plan: RegionPlan, closed: ClosedJaxpr, where: runtime.Device | Parti
     return found and _Places(where, (*found[0], *found[1]))
 
 
-def _compile_parts(plan: RegionPlan, places: _Places, name: str, is_pinned: bool,
-                   compiler_options: Mapping[str, Any] | None) -> dict[tuple[ClosedJaxpr, runtime.Device | Partitioning], runtime.Executable]:
+def _compile_parts(plan: RegionPlan, places: _Places, name: str, is_pinned: bool, compiler_options: Mapping[str, Any] | None) \
+        -> dict[tuple[ClosedJaxpr, runtime.Device | Partitioning], runtime.Executable]:
     """The executables of a plan, by their program and by where it runs, compiled at the same time."""
     different = {(region.program, places.of(region)): f"{name}_{region.name}" for region in plan.regions}
     parts = [(lower_program(program, where, name=part, donated=plan.donated[program]), program, where, part)
