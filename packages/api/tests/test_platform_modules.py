@@ -102,6 +102,14 @@ def test_the_attached_topology_has_the_devices():
         topologies.get_attached_topology("nowhere")
 
 
+def test_a_topology_is_named_by_text_and_needs_its_plugin():
+    from laminax.experimental import topologies
+    with pytest.raises(TypeError, match="get_topology_desc: topology_name must be a string, such as 'v5e:2x2', got 4 of type int"):
+        topologies.get_topology_desc(4)
+    with pytest.raises(laminax.errors.PlatformError, match="There is no topology of 'nowhere'"):
+        topologies.get_topology_desc("2x2", "nowhere")
+
+
 def _device(number: int, process: int, **extra):
     return SimpleNamespace(id=number, process_index=process, platform="cpu", **extra)
 

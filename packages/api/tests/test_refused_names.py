@@ -14,7 +14,6 @@ REFUSED = [
     ("extend.core", "Token", (None,), {}, "effects_barrier"),
     ("extend.core", "AbstractToken", (), {}, "no tokens"),
     ("experimental", "primal_tangent_dtype", ("int8", "float32"), {}, "custom_vjp"),
-    ("experimental.topologies", "get_topology_desc", ("v5e:2x2",), {}, "get_attached_topology"),
     ("experimental.colocated_python", "colocated_python", (abs,), {}, "Call abs itself"),
     ("experimental.colocated_python", "colocated_python_class", (dict,), {}, "Use dict itself"),
     ("experimental.colocated_python", "colocated_cpu_devices", ((),), {}, r"devices\('cpu'\)"),

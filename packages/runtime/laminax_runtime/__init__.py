@@ -45,7 +45,12 @@ _MODULE_OF = {
     "process_count": "backends.placement",
     "process_index": "backends.placement",
     "process_indices": "backends.placement",
+    "default_memory_kind": "backends.placement",
     "jaxlib_version": "backends.placement",
+    "deserialize_topology": "backends.topologies",
+    "is_compile_only": "backends.topologies",
+    "serialize_topology": "backends.topologies",
+    "topology_devices": "backends.topologies",
     # arrays
     "Array": "arrays.arrays",
     "ArrayImpl": "arrays.arrays",

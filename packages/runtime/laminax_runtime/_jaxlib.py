@@ -8,7 +8,7 @@ reading one file. What was found, by running each version:
                a ValueError from C++; later versions let the miss function report it. With a deleted array of several
                parts a call that C++ has an entry for crashes the process, with jax as with laminax.
     0.11.2     The check moved to C++ and the argument went with it. `shard_args` exists in C++.
-    0.12.0.1   `buffer_to_dlpack_managed_tensor` takes `max_version` and `copied`.
+    0.12.0.1   `buffer_to_dlpack_managed_tensor` takes `max_version` and `copied`. Topologies can be written as bytes and read.
     all        Shardings have no method `_to_xla_hlo_sharding` until somebody sets it. Classes can be given methods with
                `setattr`. The three configuration states below must exist before the first call. Some C++ code imports
                modules of jax by name; see the last section.
@@ -39,11 +39,13 @@ version: str = _version.__version__
 ArrayImpl = _jax.ArrayImpl
 ArrayCopySemantics = _jax.ArrayCopySemantics
 Client = _jax.Client
+CompileOnlyClient = _jax.CompileOnlyPyClient
 CompileOptions = _jax.CompileOptions
 Config = _jax.config.Config
 Device = _jax.Device
 DeviceAssignment = _jax.DeviceAssignment
 DeviceList = _jax.DeviceList
+DeviceTopology = _jax.DeviceTopology
 FfiBuffer = _jax.ffi.Buffer
 FfiExecutionContext = _jax.ffi.ExecutionContext
 FfiExecutionStage = _jax.ffi.ExecutionStage
@@ -80,6 +82,9 @@ load_plugin = _jax.load_pjrt_plugin
 is_plugin_loaded = _jax.pjrt_plugin_loaded
 initialize_plugin = _jax.initialize_pjrt_plugin
 is_plugin_initialized = _jax.pjrt_plugin_initialized
+make_topology = _jax.get_c_api_topology
+make_topology_of_plugin = _jax.get_default_c_api_topology
+topology_of_devices = _jax.get_topology_for_devices
 make_pjit_function = _jax.pjit
 register_custom_call_target = _jax.register_custom_call_target
 register_batch_partitionable = _jax.register_custom_call_as_batch_partitionable

@@ -3,4 +3,4 @@
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "names.refused": "get_topology_desc", "parallel.topologies": "TopologyDescription get_attached_topology make_mesh"})
+    "parallel.topologies": "TopologyDescription get_attached_topology get_topology_desc make_mesh"})

@@ -4,15 +4,15 @@
 from collections.abc import Sequence
 from laminax._src.parallel.topologies import TopologyDescription as _TopologyDescription
 from laminax_runtime.backends.meshes import Mesh
-from typing import Any, NoReturn
+from typing import Any
 from laminax._src.parallel.topologies import TopologyDescription as TopologyDescription
 
 __all__: list[str]
 
 def get_attached_topology(platform: str | None = None) -> _TopologyDescription:
     """The topology of the attached devices."""
-def get_topology_desc(topology_name: str = '', platform: str | None = None, **kwargs: Any) -> NoReturn:
-    """Not supported: programs are compiled for devices that are there."""
+def get_topology_desc(topology_name: str = '', platform: str | None = None, **kwargs: Any) -> _TopologyDescription:
+    """The devices of a topology, which need not be attached; the platform's plugin must be installed."""
 def make_mesh(
     topo: _TopologyDescription,
     mesh_shape: Sequence[int],

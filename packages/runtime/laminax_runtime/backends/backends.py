@@ -198,20 +198,47 @@ def _load(plugin: plugins.Plugin) -> Client:
     if not plugin.library.is_file():
         raise PlatformError(f"Its plugin's library {plugin.library} does not exist.")
     try:
-        if not _jaxlib.is_plugin_loaded(plugin.name):
-            ffi.connect_plugin(plugin.platform, _jaxlib.load_plugin(plugin.name, str(plugin.library)))
-        if not _jaxlib.is_plugin_initialized(plugin.name):
-            _jaxlib.initialize_plugin(plugin.name)
+        _load_library(plugin)
         client_options = {**processes.plugin_client_options(plugin.platform), **plugin.options}
         return _jaxlib.make_plugin_client(plugin.name, client_options, processes.state.client)
     except Exception as error:
         raise PlatformError(f"Its plugin {plugin.library} did not start: {error}") from error
 
 
+def _load_library(plugin: plugins.Plugin) -> None:
+    if not _jaxlib.is_plugin_loaded(plugin.name):
+        capsule = _capsules[plugin.name] = _jaxlib.load_plugin(plugin.name, str(plugin.library))
+        ffi.connect_plugin(plugin.platform, capsule)
+    if not _jaxlib.is_plugin_initialized(plugin.name):
+        _jaxlib.initialize_plugin(plugin.name)
+
+
+_capsules: dict[str, Any] = {}  # by plugin: its C interface, as loading it gave
+
+
+def loaded_plugin(platform: str) -> tuple[plugins.Plugin, Any]:
+    """The plugin of a platform with its library loaded and no client made, and its C interface, or None where others loaded it.
+
+    Raises:
+        PlatformError: no plugin of this platform is installed, or its library does not load.
+    """
+    names = _ALIASES.get(platform, (platform,))
+    with _lock:
+        plugin = next((plugin for name in names for plugin in _plugins() if plugin.platform == name), None)
+        if plugin is None:
+            raise PlatformError(f"There is no topology of {platform!r}. {_how_to_install(names[0])}")
+        if not plugin.library.is_file():
+            raise PlatformError(f"There is no topology of {platform!r}: its plugin's library {plugin.library} does not exist.")
+        try:
+            _load_library(plugin)
+        except Exception as error:
+            raise PlatformError(f"The plugin {plugin.library} of {platform} did not load: {error}") from error
+        return plugin, _capsules.get(plugin.name)
+
+
 def _how_to_install(name: str) -> str:
     packages = {"cuda": "jax-cuda13-plugin or jax-cuda12-plugin", "rocm": "jax-rocm7-plugin", "tpu": "libtpu"}
     if name in packages:
-        return (
-            f"No plugin for {name} is installed; install {packages[name]} in the version of jaxlib, {_jaxlib.version}."
-        )
+        which = "of about the age" if name == "tpu" else "in the version"  # libtpu counts its own versions
+        return f"No plugin for {name} is installed; install {packages[name]} {which} of jaxlib, {_jaxlib.version}."
     return f"There is no plugin of this name; the known platforms are {', '.join(_KNOWN)}."

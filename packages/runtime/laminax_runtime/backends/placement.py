@@ -95,6 +95,14 @@ def placement_device() -> Device:
     return _first_local(chosen) if isinstance(chosen, str) else chosen
 
 
+def default_memory_kind(device: Device) -> str | None:
+    """The kind of memory that a device keeps arrays in unless told otherwise; None where its client, which only compiles, does not say."""
+    try:
+        return device.default_memory().kind
+    except _jaxlib.XlaRuntimeError:
+        return None
+
+
 def _first_local(platform: str | None) -> Device:
     device = _first.get(platform)
     if device is None:

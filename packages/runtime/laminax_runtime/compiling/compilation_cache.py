@@ -25,6 +25,7 @@ from typing import Any
 
 from laminax_ir.options import config
 from laminax_runtime import _jaxlib
+from laminax_runtime.backends import topologies
 from laminax_runtime.base import monitoring, options
 from laminax_runtime.compiling.disk_cache import DamagedEntryError, DiskCache, blake2b, read_secret
 
@@ -68,8 +69,10 @@ def make_key(text: str, devices: tuple[_jaxlib.Device, ...], compile_options: _j
     """The key of a compilation, or None if the program must not come from the cache, or the cache is switched off."""
     if not options.enable_compilation_cache.value or options.compilation_cache_max_size.value == 0:
         return None
-    # A dump is made by compiling. And each process of several may only compile what all others compile with it.
-    if _is_dumping(compile_options) or any(d.process_index != devices[0].process_index for d in devices):
+    # A dump is made by compiling. Each process of several may only compile what all others compile with it. And a client that only
+    # compiles loads nothing.
+    if (_is_dumping(compile_options) or any(d.process_index != devices[0].process_index for d in devices)
+            or topologies.is_compile_only(devices[0])):
         return None
     if not options.compilation_cache_include_metadata_in_key.value:
         text = without_locations(text)

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,9 +27,10 @@ from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
 from laminax_runtime import _jaxlib
 from laminax_runtime.arrays import arrays, layouts, shardings, transfer
 from laminax_runtime.arrays.arrays import ArrayImpl
-from laminax_runtime.backends import ffi, placement
+from laminax_runtime.backends import ffi, placement, topologies
 from laminax_runtime.base import options
 from laminax_runtime.base.options import CompilerEffortLevel
+from laminax_runtime.compiling.unloaded import UnloadedProgram
 
 # A sharding over a program's devices, and the rank of the array that it is of, or None.
 KnownSharding = tuple[shardings.Sharding, int | None]
@@ -144,9 +145,9 @@ def _compile_as_called(text: str, convention: CallingConvention, assignment: tup
 def known_shardings_on(given: Sequence[shardings.Sharding | None], avals: Sequence[ShapedArray], known: Sequence[KnownSharding],
                        assignment: Sequence[placement.Device]) -> list[KnownSharding]:
     """The shardings in terms of which the compiler's choices are expressed, all in the devices' default memory."""
-    memory = assignment[0].default_memory().kind
+    memory = placement.default_memory_kind(assignment[0])
     all_known = [(s, aval.ndim) for s, aval in zip(given, avals, strict=True) if s is not None] + [*known]
-    return [(s if s.memory_kind == memory else s.with_memory_kind(memory), ndim) for s, ndim in all_known]
+    return [(s if memory is None or s.memory_kind == memory else s.with_memory_kind(memory), ndim) for s, ndim in all_known]
 
 
 def with_automatic_axes(sharding: shardings.Sharding, aval: ShapedArray) -> shardings.Sharding:
@@ -256,6 +257,11 @@ def _compile_and_load(text: str, assignment: Sequence[placement.Device], compile
     client = assignment[0].client
     device_list = _jaxlib.DeviceList(assignment)
     program = _jaxlib.refined_module(text) if is_dynamic else text
+    if topologies.is_compile_only(assignment[0]):
+        module, context = _jaxlib.mlir_module_from_text(program)
+        with context:
+            compiled = client.compile(module, device_list, compile_options, list(host_callbacks))
+            return cast(_jaxlib.LoadedExecutable, UnloadedProgram(compiled, assignment[0]))
     if not host_callbacks:
         return client.compile_and_load(program, device_list, compile_options)
     module, context = _jaxlib.mlir_module_from_text(program)
@@ -357,6 +363,8 @@ class Executable:
         """The program's parameters where it expects them, and the handlers that make arrays of its results."""
         if options.no_execution.value:
             raise RuntimeError(f"{self.name} was to be run, but the option no_execution is set. Run it outside of that.")
+        if type(self.loaded) is UnloadedProgram:
+            self.loaded.execute_sharded(args)
         is_committed = self.is_pinned or any(type(x) is ArrayImpl and x._committed for x in args)
         used = args if self._are_all_kept else [x for x, is_kept in zip(args, self.kept, strict=True) if is_kept]
         placed = [place_argument(x, sharding) for x, sharding in zip(used, self.in_shardings, strict=True)]
@@ -411,6 +419,8 @@ class Executable:
 
     def serialize(self) -> bytes:
         """The compiled program as bytes, for the same version of jaxlib on the same kind of machine."""
+        if isinstance(self.loaded, UnloadedProgram):
+            return self.loaded.serialize()
         return self.devices[0].client.serialize_executable(self.loaded)
 
     def __reduce__(self) -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from laminax_runtime import _jaxlib
-from laminax_runtime.backends import placement
+from laminax_runtime.backends import backends, placement, topologies
 
 
 def hlo_computation(text: str, *, use_tuple_args: bool = False, return_tuple: bool = False) -> Any:
@@ -35,8 +35,12 @@ def printed_hlo(text: str, with_metadata: bool = False) -> str:
 
 
 def hlo_cost_analysis(text: str, device: placement.Device) -> dict[str, float]:
-    """XLA's estimate, before optimisation, of the operations and memory traffic of one run on a device."""
-    return _jaxlib.hlo_cost_analysis(device.client, hlo_computation(text).as_hlo_module())
+    """XLA's estimate, before optimisation, of the operations and memory traffic of one run on a device.
+
+    For a device that is not attached, the CPU's client counts: before optimisation the operations are the same.
+    """
+    client = backends.client("cpu") if topologies.is_compile_only(device) else device.client
+    return _jaxlib.hlo_cost_analysis(client, hlo_computation(text).as_hlo_module())
 
 
 def refined_text(text: str) -> str:

@@ -202,7 +202,7 @@ def write_module(closed: ClosedJaxpr, where: runtime.Device | Partitioning, plat
     cpu_kernels = platform is None and config.cpu_kernels.value
     if not isinstance(where, Partitioning):
         return lower(closed, platform=platform or lowering_platform(where), cpu_kernels=cpu_kernels, **options)
-    return lower(closed, platform=platform or lowering_platform(where.devices[0]), num_partitions=len(where.devices),
+    return lower(closed, platform=platform or lowering_platform(where.devices[0]), num_partitions=where.num_devices,
                  arg_shardings=writable_shardings(where.in_shardings, closed.in_avals),
                  result_shardings=writable_shardings(where.out_shardings, closed.out_avals),
                  arg_memories=memories(where.in_shardings, closed.in_avals),
@@ -260,8 +260,9 @@ def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.
     with phase("Compiling", f"jit({name})", lowered.in_avals):
         executable = runtime.compile_module(lowered.text, lowered.convention, name=lowered.name, compiler_options=compiler_options,
                                             **layout)
-    with runtime.unguarded_transfers():
-        const_args = [runtime.place_constant(c, sharding) for c, sharding in zip(const_args, executable.in_shardings)]
+    if not runtime.is_compile_only(executable.devices[0]):
+        with runtime.unguarded_transfers():
+            const_args = [runtime.place_constant(c, sharding) for c, sharding in zip(const_args, executable.in_shardings)]
     is_wrapping = any(map(_is_wrapped, (*lowered.in_avals, *lowered.out_avals)))
     return Program(executable, const_args, lowered.out_avals, is_wrapping, closed.effects)
 

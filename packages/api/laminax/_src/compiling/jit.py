@@ -333,8 +333,10 @@ class JitFunction:
             outs = constrain(outs, out_shardings, f"jit({self.name})", "result {}".format)
         return tree_unflatten(traced.out_tree, outs)
 
-    def place(self, traced: TracedFunction, call: Call, are_types: bool = False) -> runtime.Device | Partitioning:
-        """Where a call outside of traces runs; with `are_types` some arguments are known by type and sharding only."""
+    def place(self, traced: TracedFunction, call: Call, are_types: bool = False,
+              may_lack_devices: bool = False) -> runtime.Device | Partitioning:
+        """Where a call outside of traces runs; with `are_types` some arguments are known by type and sharding only, and with
+        `may_lack_devices` meshes without devices will do."""
         namer, mesh = call.namer(self.fun), self.mesh()
         given = self.formats(traced, call) if self.is_sharded else (None, None)
         layouts: tuple = ()
@@ -349,10 +351,12 @@ class JitFunction:
                 type(x) is AvalHolder and x.committed_sharding is not None for x in call.leaves)
             if device is not None and not is_bound:
                 return device
-            where = place(self.name, traced.closed, call.leaves, namer=namer, device=self.options.device, mesh=mesh)
+            where = place(self.name, traced.closed, call.leaves, namer=namer, device=self.options.device, mesh=mesh,
+                          may_lack_devices=may_lack_devices)
         else:
             check_no_tracers(call.leaves)
-            where = place(self.name, traced.closed, call.leaves, in_shardings, out_shardings, namer, mesh=mesh)
+            where = place(self.name, traced.closed, call.leaves, in_shardings, out_shardings, namer, mesh=mesh,
+                          may_lack_devices=may_lack_devices)
         return replace(where, in_layouts=layouts[0], out_layouts=layouts[1]) if layouts else where
 
     def mesh(self) -> runtime.Mesh | None:

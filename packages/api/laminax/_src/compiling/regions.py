@@ -100,8 +100,11 @@ def compile_by_regions(closed: ClosedJaxpr, where: runtime.Device | Partitioning
 
 
 def _can_be_cut(where: runtime.Device | Partitioning) -> bool:
-    """Whether values between regions can be where the program runs: in one process, in the devices' own memory and usual layouts."""
-    return not isinstance(where, Partitioning) or (
+    """Whether values between regions can be where the program runs: on devices that run it, of one process, in their own memory and usual
+    layouts."""
+    if not isinstance(where, Partitioning):
+        return not runtime.is_compile_only(where)
+    return not runtime.is_compile_only(where.devices[0]) and (
         len({device.process_index for device in where.devices}) == 1 and not (where.in_layouts or where.out_layouts)
         and are_all_in_default_memory((*where.in_shardings, *where.out_shardings)))
 

@@ -157,8 +157,9 @@ class Traced(_Stage):
         """Lowers the program to StableHLO.
 
         Args:
-          lowering_platforms: of "cpu", "cuda", "rocm" and "tpu"; by default that of the device it would run on. With several, the
-            module takes the number of the one that runs it as its first argument, i32[].
+          lowering_platforms: of "cpu", "cuda", "rocm" and "tpu"; by default that of the device it would run on, or that of the abstract
+            device of the mesh that is set. With several, the module takes the number of the one that runs it as its first argument,
+            i32[]. Where they are given, all shardings may be over meshes without devices.
 
         Raises:
           ValueError: for unknown platforms.
@@ -168,7 +169,9 @@ class Traced(_Stage):
         traced, call, ref_use = self._traced, self._call, None
         if traced.has_refs:
             traced, call, ref_use = pure_call(traced, call)
-        where = jit_function.place(traced, call, are_types=True)
+        if lowering_platforms is None and (device := runtime.get_abstract_mesh().abstract_device) is not None:
+            lowering_platforms = (device.platform,)
+        where = jit_function.place(traced, call, are_types=True, may_lack_devices=lowering_platforms is not None)
         module = jit_function.lowered(traced, call, where, lowering_platforms)
         return Lowered(self, module, where, traced, call, ref_use)
 
@@ -185,7 +188,14 @@ class Lowered(_Stage):
         self._ref_use = ref_use
         self._module = module
         self._where = where
-        self._device = where.devices[0] if isinstance(where, Partitioning) else where
+
+    @property
+    def _device(self) -> runtime.Device:
+        """The device it was lowered for, or the default one where there is none: for XLA's estimates any will do."""
+        where = self._where
+        if not isinstance(where, Partitioning):
+            return where
+        return where.devices[0] if where.devices else runtime.placement_device()
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """The module as text.
@@ -222,21 +232,60 @@ class Lowered(_Stage):
     def _is_for_all_sizes(self) -> bool:
         return not all(is_constant_shape(aval.shape) for aval in self._signature.in_avals)
 
-    def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled | CompiledForAllSizes:
-        """Compiles the module for the device it was lowered for; calls of the function itself then find it compiled.
+    def compile(self, compiler_options: dict[str, Any] | None = None, *,
+                device_assignment: Sequence[runtime.Device] | None = None) -> Compiled | CompiledForAllSizes:
+        """Compiles the module for the devices it was lowered for; calls of the function itself then find it compiled.
 
         Where the function was lowered for symbolic sizes, each size is compiled when the result is first called with it.
+
+        Args:
+          compiler_options: options of XLA by name.
+          device_assignment: the devices, where it was lowered over a mesh that has none; as many as that mesh has places.
+
+        Raises:
+          ValueError: if the devices are not those that it was lowered for, or of another platform.
+          RuntimeError: if it was lowered for no devices and none are given, or more or fewer than it is for.
         """
         jit_function = self._jit_function
-        if self._module.platforms != (lowering_platform(self._device),):
+        where = _assigned(self._where, device_assignment)
+        first = where.devices[0] if isinstance(where, Partitioning) else where
+        if self._module.platforms != (lowering_platform(first),):
             raise ValueError(f"compile: the module was lowered for {', '.join(self._module.platforms)}, and the device is "
-                             f"{self._device}; lower for that platform alone")
+                             f"{first}; lower for that platform alone")
         check_hashable("compile", "an option's value", *(compiler_options or {}).values())
         compiler_options = {**dict(jit_function.options.compiler_options), **(compiler_options or {})}
         if self._is_for_all_sizes:
             return CompiledForAllSizes(self._signature, jit_function, self._traced, self._call, compiler_options)
-        program = jit_function.program(self._traced, self._call, self._where, self._module, tuple(sorted(compiler_options.items())))
+        program = jit_function.program(self._traced, self._call, where, self._module, tuple(sorted(compiler_options.items())))
         return Compiled(self._signature, program, self._ref_use)
+
+
+def _assigned(where: runtime.Device | Partitioning, given: Sequence[runtime.Device] | None) -> runtime.Device | Partitioning:
+    """Where a lowered program runs, with the devices that are given to `compile`."""
+    if given is not None:
+        for device in (given := tuple(given)):
+            if not isinstance(device, runtime.Device):
+                raise TypeError(f"compile: device_assignment must be devices, got {device!r} of type {type(device).__name__}")
+    if isinstance(where, Partitioning) and not where.devices:
+        if given is None:
+            raise RuntimeError("device_assignment cannot be `None` during compilation. Please pass a tuple of devices to "
+                               f"`.compile(device_assignment=)`: the function was lowered for {where.num_devices} devices and for none in "
+                               "particular.")
+        if len(given) != where.num_devices:
+            raise RuntimeError(f"Length of device_assignment ({len(given)}) passed to `.compile()` must be equal to the number of devices "
+                               f"the jitted function was lowered with ({where.num_devices}).")
+        return where.on(given)
+    devices = where.devices if isinstance(where, Partitioning) else (where,)
+    if given is not None and given != devices:
+        raise ValueError(
+            "device_assignment passed to `.compile` must match the device_assignment calculated from array shardings and out_shardings. "
+            f"Got device ids passed to compile {[d.id for d in given]}{_platform_of(given)} and devices ids calculated from array shardings "
+            f"and out_shardings {[d.id for d in devices]}{_platform_of(devices)}. Leave it out, or lower over a mesh without devices.")
+    return where
+
+
+def _platform_of(devices: Sequence[runtime.Device]) -> str:
+    return f" on platform {devices[0].platform.upper()}" if devices else ""
 
 
 class CompiledForAllSizes(_Stage):

@@ -97,16 +97,6 @@ def get_compile_options(num_replicas: int, num_partitions: int, device_assignmen
 # --- experimental ---
 
 
-def get_topology_desc(topology_name: str = "", platform: str | None = None, **kwargs: Any) -> NoReturn:
-    """Not supported: programs are compiled for devices that are there.
-
-    Raises:
-      NotImplementedError: always.
-    """
-    _refuse("topologies.get_topology_desc", f"programs are compiled for devices that are there, which {topology_name!r} need not be. Use "
-            "topologies.get_attached_topology(), or laminax.export for a program that is compiled elsewhere.")
-
-
 def colocated_python(fun: Any) -> NoReturn:
     """Not supported: Python runs in the process that calls it, whichever devices a program runs on.
 

@@ -10,6 +10,8 @@ import numpy as np
 
 import laminax_runtime as runtime
 
+from laminax._src.parallel.torus_grids import torus_grid
+
 
 def create_device_mesh(mesh_shape: Sequence[int], devices: Sequence[Any] | None = None, *, contiguous_submeshes: bool = False,
                        allow_split_physical_axes: bool = False) -> np.ndarray:
@@ -18,26 +20,30 @@ def create_device_mesh(mesh_shape: Sequence[int], devices: Sequence[Any] | None 
     Args:
       mesh_shape: the shape of the array.
       devices: as many devices as the array has places; by default all.
-      contiguous_submeshes, allow_split_physical_axes: options for TPUs; must be False, since the devices of the supported
-        platforms have no physical coordinates.
+      contiguous_submeshes: must be False; a mesh axis is one or several dimensions of the TPUs' network, not blocks of hosts.
+      allow_split_physical_axes: whether several mesh axes may share a dimension of the TPUs' network; other devices have none.
 
     Returns:
-      An object array of this shape: the devices in their own order, since each CPU or GPU reaches each other one alike.
+      An object array of this shape. TPUs are laid along the dimensions of their network, the last axis of the mesh, which is taken to have
+      most traffic, along most of them. Others are in their own order, since each CPU or GPU reaches each other one alike.
 
     Raises:
       ValueError: if there are more or fewer devices than places.
-      NotImplementedError: for TPUs, or an option for TPUs.
+      NotImplementedError: if an axis' size is no product of dimensions of the TPUs' network, which may not be split, or for
+        contiguous_submeshes.
 
     Example:
       >>> Mesh(create_device_mesh((4, 2)), ("data", "model"))
     """
     chosen = list(runtime.devices() if devices is None else devices)
-    if contiguous_submeshes or allow_split_physical_axes or any(device.platform == "tpu" for device in chosen):
-        raise NotImplementedError("create_device_mesh: TPUs, whose places in their network decide, are not supported. Order their "
-                                  "devices yourself, and give the array to Mesh.")
+    if contiguous_submeshes:
+        raise NotImplementedError("create_device_mesh: contiguous_submeshes=True, meshes of blocks that each host of TPUs has, is not "
+                                  "supported. Order the devices yourself, and give the array to Mesh.")
     if math.prod(mesh_shape) != len(chosen):
         raise ValueError(f"create_device_mesh: the mesh_shape {tuple(mesh_shape)} has {math.prod(mesh_shape)} places, but there are "
                          f"{len(chosen)} devices. Give as many devices as places.")
+    if chosen and all(device.platform == "tpu" and hasattr(device, "coords") for device in chosen):
+        return torus_grid(tuple(mesh_shape), chosen, allow_split_physical_axes)
     grid = np.empty(len(chosen), dtype=object)
     grid[:] = chosen
     return grid.reshape(tuple(mesh_shape))

@@ -263,7 +263,7 @@ class _PmapFunction(JitFunction):
         super().__init__(mapped, options)
         self.entries = trace_cache.entries_of_mapped(mapping.fun, mapping.key)
 
-    def place(self, traced: Any, call: Call, are_types: bool = False) -> Partitioning:
+    def place(self, traced: Any, call: Call, are_types: bool = False, may_lack_devices: bool = False) -> Partitioning:
         """Arguments and results have the shardings of the `shard_map`, the program's only operation, wherever the arguments come from."""
         (eqn,) = traced.closed.eqns
         mesh, in_specs = eqn.params["mesh"], eqn.params["in_specs"][-len(call.leaves):]

@@ -7,9 +7,11 @@ arguments, and those that the program itself names. XLA's partitioner chooses th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
+
+import numpy as np
 
 import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import PRNGKeyArray, physical_aval
@@ -31,6 +33,7 @@ class Partitioning:
     meshes: other shardings of the program; XLA's choices are expressed over their meshes where possible.
     is_pinned: whether results are committed to the devices, because a sharding, a mesh or the caller's device named them.
     in_layouts, out_layouts: one per argument and result, or none; `AUTO` is the compiler's choice, None the platform's default.
+    abstract_size: where there are no devices, because all shardings are over meshes without: how many the program is for.
     """
     devices: tuple[runtime.Device, ...]
     in_shardings: tuple[runtime.Sharding | None, ...]
@@ -39,6 +42,21 @@ class Partitioning:
     is_pinned: bool = True
     in_layouts: tuple[Any, ...] = ()
     out_layouts: tuple[Any, ...] = ()
+    abstract_size: int | None = None
+
+    @property
+    def num_devices(self) -> int:
+        return len(self.devices) if self.abstract_size is None else self.abstract_size
+
+    def on(self, devices: Sequence[runtime.Device]) -> Partitioning:
+        """The same over devices, where there were none: as many as `abstract_size`."""
+        def there(sharding: Any) -> Any:
+            return None if sharding is None else runtime.NamedSharding(
+                runtime.on_devices(sharding.mesh, runtime.Mesh(grid, ("all",))), sharding.spec, memory_kind=sharding.memory_kind)
+
+        grid = np.array(devices, dtype=object)
+        return replace(self, devices=tuple(devices), in_shardings=tuple(map(there, self.in_shardings)), abstract_size=None,
+                       out_shardings=tuple(map(there, self.out_shardings)), meshes=tuple(map(there, self.meshes)))
 
 
 def committed_sharding(x: Any) -> runtime.Sharding | None:
@@ -59,7 +77,7 @@ class _Claim(NamedTuple):
 
 def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: Sequence[Any] | None = None,
           out_given: Sequence[Any] | None = None, namer: Callable[[int], str] | None = None,
-          device: runtime.Device | None = None, mesh: runtime.Mesh | None = None) -> Partitioning:
+          device: runtime.Device | None = None, mesh: runtime.Mesh | None = None, may_lack_devices: bool = False) -> Partitioning:
     """Where to run a program on these arguments.
 
     Args:
@@ -70,6 +88,7 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
       namer: from the number of an argument to its name.
       device: the one device that the caller named, if any.
       mesh: the mesh that computations run on, if one is set.
+      may_lack_devices: whether the program is only lowered, so that meshes without devices will do where there are no others.
 
     Raises:
       ValueError: if shardings are over different devices, an argument is not where it must be, or an axis does not divide.
@@ -79,6 +98,10 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
     out_given = tuple(out_given) if out_given else (None,) * len(closed.out_avals)
     name = namer or str
     committed = [committed_sharding(x) for x in leaves]
+    if may_lack_devices and device is None and mesh is None:
+        abstract = _place_without_devices(title, closed, committed, in_given, out_given, name)
+        if abstract is not None:
+            return abstract
     if any(s is not None and not s._is_concrete for s in (*committed, *in_given, *out_given)):
         meshes = _meshes_with_devices((*committed, *in_given, *out_given), mesh)
         committed, in_given = ([_with_devices(title, s, meshes) for s in some] for some in (committed, in_given))
@@ -121,6 +144,33 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
     return Partitioning(assignment, tuple(in_shardings), out_given, tuple(dict.fromkeys(meshes)), is_pinned)
 
 
+def _place_without_devices(title: str, closed: ClosedJaxpr, committed: Sequence[Any], in_given: Sequence[Any], out_given: Sequence[Any],
+                           name: Callable[..., Any]) -> Partitioning | None:
+    """The partitioning of a program all of whose shardings are over meshes without devices; None if any has devices, or there are none."""
+    inside = [s for s, _ in _shardings_inside(closed)]
+    typed_in, typed_out = ([None if (split := aval._split) is None else runtime.NamedSharding(split.mesh, split.spec) for aval in avals]
+                           for avals in (closed.in_avals, closed.out_avals))
+    named = [s for s in (*committed, *in_given, *out_given, *inside, *typed_in, *typed_out) if s is not None]
+    if not named or any(s._is_concrete for s in named):
+        return None
+    by_size = {s.mesh.size: s.mesh for s in named}
+    if len(by_size) > 1:
+        first, second, *_ = by_size.values()
+        raise ValueError(f"{title}: its shardings are over meshes of different sizes: {first} and {second}. A program is lowered for one "
+                         "number of devices: use meshes of one size.")
+    for i, (found, wanted) in enumerate(zip(committed, in_given)):
+        if found is not None and wanted is not None and found != wanted:
+            raise ValueError(f"{title}: in_shardings says {wanted} for {name(i)}, {closed.in_avals[i].str_short()}, and its type says {found}. "
+                             "Leave one out.")
+    in_shardings = [given or found or typed for given, found, typed in zip(in_given, committed, typed_in, strict=True)]
+    out_shardings = [given or (None if typed is None or typed.mesh.auto_axes else typed)
+                     for given, typed in zip(out_given, typed_out, strict=True)]
+    _check_fit(title, "pjit arguments", closed.in_avals, in_shardings, name)
+    _check_fit(title, "pjit outputs", closed.out_avals, out_shardings, "result {}".format)
+    meshes = tuple(dict.fromkeys(runtime.NamedSharding(s.mesh, PartitionSpec()) for s in inside))
+    return Partitioning((), tuple(in_shardings), tuple(out_shardings), meshes, abstract_size=next(iter(by_size)))
+
+
 _QUESTION = ("shardings inside",)
 
 
@@ -153,8 +203,12 @@ def _with_devices(title: str, sharding: Any, meshes: Sequence[runtime.Mesh]) -> 
             own = mesh if mesh.abstract_mesh == sharding.mesh else runtime.on_devices(sharding.mesh, mesh)
             return runtime.NamedSharding(own, sharding.spec, memory_kind=sharding.memory_kind)
     raise ValueError(f"{title}: {sharding} is over a mesh without devices, and no mesh of {sharding.mesh.size} devices is known. Set one "
-                     f"with "
-                     "set_mesh(mesh), or give a sharding over devices; lowering for devices that are not there is not supported.")
+                     f"with set_mesh(mesh), or give a sharding over devices. {LOWER_WITHOUT_DEVICES}")
+
+
+# What JAX says, too.
+LOWER_WITHOUT_DEVICES = ("Passing lowering_platforms via jax.export or jit(f).trace(*args).lower(lowering_platforms=...) is required when "
+                         "only AbstractMesh exists in a jitted computation; devices are then given to compile(device_assignment=...).")
 
 
 def _typed_shardings(title: str, avals: Sequence[ShapedArray], known: Sequence[runtime.Sharding | None],
@@ -172,7 +226,7 @@ def _typed_shardings(title: str, avals: Sequence[ShapedArray], known: Sequence[r
             own = next((runtime.on_devices(split.mesh, m) for m in meshes if m.size == split.mesh.size), None)
         if own is None:
             raise ValueError(f"{title}: {aval.str_short()} is split over {split.mesh}, which has no devices, and no argument is on such a "
-                             "mesh. Set a mesh of devices with set_mesh(mesh), or pass arrays that are on one.")
+                             f"mesh. Set a mesh of devices with set_mesh(mesh), or pass arrays that are on one. {LOWER_WITHOUT_DEVICES}")
         found.append(runtime.NamedSharding(own, split.spec, memory_kind=HOST_KIND if aval.memory_space is MemorySpace.Host else None))
     return found
 
@@ -233,7 +287,9 @@ def _check_memories(title: str, avals: Sequence[ShapedArray], leaves: Sequence[A
 
 def _other_memory(sharding: runtime.Sharding | None) -> str | None:
     """The kind of memory, if it is not the devices' default memory."""
-    if sharding is None or sharding.memory_kind == runtime.devices_of(sharding)[0].default_memory().kind:
+    if sharding is None or sharding.memory_kind is None:
+        return None
+    if sharding._is_concrete and sharding.memory_kind == runtime.default_memory_kind(runtime.devices_of(sharding)[0]):
         return None
     return sharding.memory_kind
 

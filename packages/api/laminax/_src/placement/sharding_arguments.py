@@ -144,8 +144,10 @@ def resolve(leaf: Any, title: str, mesh: runtime.Mesh | None) -> runtime.Shardin
 
 
 def _with_devices(sharding: runtime.NamedSharding, mesh: runtime.Mesh | None, title: str) -> runtime.NamedSharding:
-    """A sharding over an abstract mesh, put on the devices of the mesh that is set."""
-    if mesh is None or mesh.shape_tuple != sharding.mesh.shape_tuple:
+    """A sharding over an abstract mesh, put on the devices of the mesh that is set; without one `place` looks for devices."""
+    if mesh is None:
+        return sharding
+    if mesh.shape_tuple != sharding.mesh.shape_tuple:
         raise ValueError(f"{title} holds a sharding over {sharding.mesh}, which has no devices, and the mesh that is set is {mesh}. Set "
                          "a mesh of devices with the same axes with set_mesh(mesh).")
     return runtime.NamedSharding(mesh, sharding.spec)

@@ -1,0 +1,37 @@
+"""Programs compiled for devices that are not there: they can be looked at and written down, and not run."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from laminax_runtime import _jaxlib
+from laminax_runtime.backends.placement import Device
+
+
+class UnloadedProgram:
+    """jaxlib's executable for the devices of a topology, with what jaxlib's loaded executables have of which it can say something."""
+
+    fingerprint: bytes | None = None  # which only clients that run programs give
+
+    def __init__(self, compiled: Any, device: Device) -> None:
+        self._compiled = compiled
+        self._device = device
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._compiled, name)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"cannot pickle a program that was compiled for {self._device}, which is not attached; its bytes are those of "
+                        "serialize()")
+
+    def get_hlo_text(self) -> str:
+        """The optimised HLO, module after module."""
+        options = _jaxlib.HloPrintOptions()
+        return "\n\n".join([module.to_string(options) for module in self._compiled.hlo_modules()])
+
+    def execute_sharded(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuses to run."""
+        device = self._device
+        raise RuntimeError(f"the program was compiled for devices of the kind {device.device_kind!r} ({device.platform}), such as {device}, "
+                           "that are known from a topology and are not attached to this process. Look at it with cost_analysis(), "
+                           "memory_analysis() and as_text(); compile it where the devices are to run it.")
