@@ -8,7 +8,8 @@ import laminax_runtime as runtime
 from laminax_runtime.compiling.unloaded import UnloadedProgram
 
 
-def test_a_platform_without_plugin_has_no_topologies(tmp_path):
+def test_a_platform_without_plugin_has_no_topologies(tmp_path, monkeypatch):
+    monkeypatch.setattr("laminax_runtime.backends.backends._registered", [])
     with pytest.raises(runtime.PlatformError, match="There is no topology of 'nowhere'. There is no plugin of this name"):
         runtime.topology_devices("2x2", "nowhere")
     runtime.register_plugin("absent", str(tmp_path / "absent.so"))
