@@ -124,6 +124,7 @@ _MODULE_OF = {
     "ExecutionContext": "backends.ffi",
     "ExecutionStage": "backends.ffi",
     "ensure_lapack": "backends.ffi",
+    "is_rocm": "backends.ffi",
     "register_ffi_target": "backends.ffi",
     # dispatch
     "FastpathData": "running.dispatch",

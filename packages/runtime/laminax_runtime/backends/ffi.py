@@ -113,8 +113,13 @@ def ensure_kernels(call_targets: Sequence[str], client: Any) -> None:
         if any(name.startswith(LAPACK) for name in call_targets):
             ensure_lapack()
     elif client.platform in ("cuda", "rocm", "gpu") and any(name.startswith(GPU_KERNELS) for name in call_targets):
-        platform = "ROCM" if "rocm" in client.platform_version.lower() else "CUDA"
+        platform = "ROCM" if is_rocm(client) else "CUDA"
         ensure_gpu_kernels(platform, is_hybrid=any(name.startswith(HYBRID_KERNELS) for name in call_targets))
+
+
+def is_rocm(client: Any) -> bool:
+    """Whether the GPUs of a client are AMD's: attached ones say so in the version of the platform, those of a topology in its own name."""
+    return "rocm" in f"{getattr(client, '_raw_platform', '')} {client.platform_version}".lower()
 
 
 def register_ffi_target_as_batch_partitionable(name: str) -> None:

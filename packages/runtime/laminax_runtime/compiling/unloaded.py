@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from laminax_runtime import _jaxlib
+from laminax_runtime.backends import backends
 from laminax_runtime.backends.placement import Device
 
 
@@ -28,6 +29,16 @@ class UnloadedProgram:
         """The optimised HLO, module after module."""
         options = _jaxlib.HloPrintOptions()
         return "\n\n".join([module.to_string(options) for module in self._compiled.hlo_modules()])
+
+    def cost_analysis(self) -> dict[str, Any]:
+        """XLA's estimate; where the platform's compiler gives none, that of the optimised HLO by the rules that all platforms share."""
+        try:
+            return self._compiled.cost_analysis()
+        except _jaxlib.XlaRuntimeError as error:
+            if not str(error).startswith("UNIMPLEMENTED"):
+                raise
+        (module, *_) = self._compiled.hlo_modules()
+        return _jaxlib.hlo_cost_analysis(backends.client("cpu"), module)
 
     def execute_sharded(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refuses to run."""

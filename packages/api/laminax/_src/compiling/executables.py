@@ -182,7 +182,7 @@ def _is_wrapped(aval: ShapedArray) -> bool:
 def lowering_platform(device: runtime.Device) -> str:
     """The lowering's name for a device's platform."""
     if device.platform == "gpu":
-        return "rocm" if "rocm" in device.client.platform_version.lower() else "cuda"
+        return "rocm" if runtime.is_rocm(device.client) else "cuda"
     return device.platform
 
 
