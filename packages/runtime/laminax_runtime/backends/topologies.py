@@ -14,7 +14,6 @@ from typing import Any
 from laminax_runtime import _jaxlib
 from laminax_runtime.backends import backends, plugins
 from laminax_runtime.backends.placement import Device
-from laminax_runtime.base.errors import PlatformError
 
 _CHIPS = ("/dev/accel0", "/dev/vfio/0")  # what a machine with TPUs has, by generation
 
