@@ -22,7 +22,7 @@ def test_a_platform_without_plugin_has_no_topologies(tmp_path, monkeypatch):
 
 
 def test_options_are_texts_and_numbers():
-    with pytest.raises(TypeError, match="get_topology_desc: the option target_config must be a string, a number or a list of ints, got None"):
+    with pytest.raises(TypeError, match="get_topology_desc: the option target_config must be a string, .* got None"):
         runtime.topology_devices("", "cuda", target_config=None)
 
 

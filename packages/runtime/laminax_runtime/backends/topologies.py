@@ -55,8 +55,8 @@ def topology_devices(name: str, platform: str | None = None, **plugin_options: A
 def _advice(name: str, platform: str, plugin: plugins.Plugin) -> str:
     if platform == "tpu":
         return f"get_topology_desc({name!r}): a TPU topology is a generation and its chips, such as 'v5e:2x2' or 'v5p:2x2x2'."
-    return (f"get_topology_desc({name!r}, {platform!r}): {Path(plugin.library).name} needs target_config=, the text of a GpuTargetConfigProto "
-            "of XLA, and topology='1x1x8' for eight GPUs of one host.")
+    return (f"get_topology_desc({name!r}, {platform!r}): {Path(plugin.library).name} needs target_config=, the text of XLA's "
+            "GpuTargetConfigProto, and topology='1x1x8' for eight GPUs of one host.")
 
 
 def serialize_topology(devices: Sequence[Device]) -> bytes:
@@ -71,7 +71,7 @@ def serialize_topology(devices: Sequence[Device]) -> bytes:
     try:
         return topology.serialize()
     except _jaxlib.XlaRuntimeError as error:
-        raise NotImplementedError(f"TopologyDescription.serialize: the client of {devices[0]} does not write its topology: {error}") from error
+        raise NotImplementedError(f"TopologyDescription.serialize: the client of {devices[0]} does not write it: {error}") from error
 
 
 def deserialize_topology(serialized: bytes) -> list[Device]:

@@ -49,8 +49,8 @@ def get_topology_desc(topology_name: str = "", platform: str | None = None, **kw
     Args:
       topology_name: the plugin's name for it. For TPUs the generation and the chips of each dimension: "v5e:2x2", "v5p:2x2x2".
       platform: "tpu" (also None), "cuda", "rocm" or a plugin's name.
-      **kwargs: the plugin's options. For GPUs `target_config`, the text of XLA's `GpuTargetConfigProto` that describes a GPU, and `topology`,
-        how many: "slices x hosts x GPUs", such as "1x1x8".
+      **kwargs: the plugin's options. For GPUs `target_config`, the text of XLA's `GpuTargetConfigProto` that describes a GPU, and
+        `topology`, how many: "slices x hosts x GPUs", such as "1x1x8".
 
     Raises:
       PlatformError: if no plugin of this platform is installed.

@@ -160,8 +160,8 @@ def _place_without_devices(title: str, closed: ClosedJaxpr, committed: Sequence[
                          "number of devices: use meshes of one size.")
     for i, (found, wanted) in enumerate(zip(committed, in_given)):
         if found is not None and wanted is not None and found != wanted:
-            raise ValueError(f"{title}: in_shardings says {wanted} for {name(i)}, {closed.in_avals[i].str_short()}, and its type says {found}. "
-                             "Leave one out.")
+            raise ValueError(f"{title}: in_shardings says {wanted} for {name(i)}, {closed.in_avals[i].str_short()}, and its type says "
+                             f"{found}. Leave one out.")
     in_shardings = [given or found or typed for given, found, typed in zip(in_given, committed, typed_in, strict=True)]
     out_shardings = [given or (None if typed is None or typed.mesh.auto_axes else typed)
                      for given, typed in zip(out_given, typed_out, strict=True)]
