@@ -44,5 +44,5 @@ class UnloadedProgram:
         """Refuses to run."""
         device = self._device
         raise RuntimeError(f"the program was compiled for devices of the kind {device.device_kind!r} ({device.platform}), such as "
-                           f"{device}, that are known from a topology and are not attached to this process. Look at it with cost_analysis(), "
-                           "memory_analysis() and as_text(); compile it where the devices are to run it.")
+                           f"{device}, that are known from a topology and are not attached to this process. Look at it with "
+                           "cost_analysis(), memory_analysis() and as_text(); compile it where the devices are to run it.")

@@ -280,7 +280,8 @@ def _assigned(where: runtime.Device | Partitioning, given: Sequence[runtime.Devi
         raise ValueError(
             "device_assignment passed to `.compile` must match the device_assignment calculated from array shardings and out_shardings. "
             f"Got device ids passed to compile {[d.id for d in given]}{_platform_of(given)} and devices ids calculated from array "
-            f"shardings and out_shardings {[d.id for d in devices]}{_platform_of(devices)}. Leave it out, or lower over a mesh without devices.")
+            f"shardings and out_shardings {[d.id for d in devices]}{_platform_of(devices)}. "
+            "Leave it out, or lower over a mesh without devices.")
     return where
 
 
