@@ -130,3 +130,31 @@ def test_defaults_stay_narrow(mode):
             result = f()
             dtype = np.dtype(getattr(result, "dtype", result))
             assert dtype.itemsize <= (8 if dtype.kind == "c" else 4)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("x64", [False, True])
+@pytest.mark.parametrize("forward", [False, True])
+def test_derivatives_of_custom_rules_that_enable_x64_within(forward, x64, order):
+    """Derivatives run outside of the block, whose values have 64 bits; so cotangents need 64 bits there, too."""
+    if forward:
+        @laminax.custom_jvp
+        def power(x):
+            return x ** 2.0
+
+        power.defjvp(lambda primals, tangents: (power(primals[0]), tangents[0] * jnp.sin(primals[0])))
+    else:
+        power = laminax.custom_vjp(lambda x: x ** 2.0)
+        power.defvjp(lambda x: (power(x), jnp.sin(x)), lambda residual, ct: (residual * ct,))
+
+    def within(x):
+        with laminax.enable_x64(True):
+            return power(jnp.array(x, np.float64))
+
+    derivative, expected = within, [np.sin, np.cos, lambda x: -np.sin(x)][order - 1]
+    with laminax.enable_x64(x64):
+        for _ in range(order):
+            derivative = laminax.grad(derivative)
+        found = derivative(5.0)
+    assert found.dtype == (np.float64 if x64 else np.float32)
+    np.testing.assert_allclose(found, expected(5.0), rtol=1e-6)

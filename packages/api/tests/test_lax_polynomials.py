@@ -38,6 +38,17 @@ def test_shapes_and_types_of_polynomials():
         lax.polynomial(x, [1.0, 2.0], unroll=0)
     with pytest.raises(TypeError, match="number of dimensions"):
         lax.polynomial(x, [1.0, jnp.ones(3)])
+    with pytest.raises(TypeError, match=r"polynomial: coeffs must be a sequence .* got 3 of type int"):
+        lax.polynomial(x, 3)
+
+
+@pytest.mark.parametrize("coefficient", [2j, np.complex64(2j), jnp.complex64(2j), jnp.ones((2, 3), jnp.complex64)])
+def test_complex_coefficients_ask_for_a_complex_argument(coefficient):
+    x = jnp.ones((2, 3))
+    with pytest.raises(TypeError, match="polynomial: a coefficient is complex"):
+        lax.polynomial(x, [1.0, coefficient])
+    found = lax.polynomial(x.astype(jnp.complex64), [1.0, coefficient])
+    np.testing.assert_array_equal(found, 1 + np.asarray(coefficient) * np.ones((2, 3)))
 
 
 def test_one_minus_square_near_one():

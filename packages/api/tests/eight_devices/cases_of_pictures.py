@@ -97,3 +97,8 @@ def test_colours_on_a_terminal(capsys, monkeypatch):
     assert out.count("\033[30;41m CPU 0,2,4,6 \033[0m") == 1 and "\033[30;42m CPU 1,3,5,7 \033[0m" in out
     visualize_sharding((8, 4), on_mesh(None, "y"), use_color=False)
     assert "\033" not in capsys.readouterr().out
+
+
+def test_what_is_no_function_is_refused_as_a_callback():
+    with pytest.raises(TypeError, match="inspect_array_sharding: callback must be a function of the sharding, got 3 of type int"):
+        inspect_array_sharding(np.ones(3), callback=3)

@@ -609,6 +609,19 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike, weak_type: bo
     return convert_element_type_p.bind(operand, new_dtype=new_dtype, weak_type=bool(weak_type))
 
 
+def in_exact_dtype(operand: Any, dtype: np.dtype, weak_type: bool = False) -> Any:
+    """A value in the dtype of another one that is there: of 64 bits, where that is, even if x64 is disabled now.
+
+    Derivatives are computed under the settings of their call, and values may have been made under others.
+    """
+    if not dtypes.is_kept_wide(dtype):
+        return convert_element_type(operand, dtype, weak_type)
+    aval = get_aval(operand)
+    if aval.dtype == dtype and aval.weak_type == weak_type:
+        return operand
+    return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=weak_type)
+
+
 def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """Reinterprets the bits of each element as another dtype; a change of width adds or removes a last axis.
 

@@ -12,6 +12,7 @@ from laminax_ir.ops.elementwise_avals import broadcast_avals, check_same_dtype, 
 from laminax_ir.ops.scalar_operands import PYTHON_SCALARS, scalar_like
 from laminax_ir.ops.shape import broadcast_in_dim, full_like
 from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int
 from laminax_ir.types.avals import ShapedArray, get_aval
 
@@ -45,13 +46,13 @@ def polynomial(x: ArrayLike, coeffs: Sequence[Any], *, unroll: int | None = None
       An array of the joint shape and of x's dtype.
 
     Raises:
-      TypeError: if shapes do not fit, or x is boolean.
+      TypeError: if shapes do not fit, x is boolean, coeffs is no sequence, or a coefficient is complex and x is not.
       ValueError: if unroll is not positive.
     """
     aval = get_aval(x)
     if unroll is not None and (unroll := as_int("polynomial", "unroll", unroll)) < 1:
         raise ValueError(f"polynomial: unroll must be at least 1, got {unroll}")
-    terms = [_coefficient(c, aval) for c in coeffs]
+    terms = [_coefficient(c, aval) for c in _sequence(coeffs)]
     if not terms:
         return full_like(x, 0)
     if len(terms) == 1:
@@ -60,8 +61,19 @@ def polynomial(x: ArrayLike, coeffs: Sequence[Any], *, unroll: int | None = None
     return polynomial_p.bind(x, *terms, **({} if unroll is None else {"unroll": unroll}))
 
 
+def _sequence(coeffs: Any) -> list[Any]:
+    try:
+        return list(coeffs)
+    except TypeError:
+        raise TypeError(f"polynomial: coeffs must be a sequence of coefficients, from the constant term on, got {coeffs!r} of type "
+                        f"{type(coeffs).__name__}. For a constant polynomial give [c].") from None
+
+
 def _coefficient(c: Any, aval: ShapedArray) -> Any:
     """A number beside an array takes its type, weak or not; other values their dtype only."""
+    if dtypes.issubdtype(get_aval(c).dtype, np.complexfloating) and not dtypes.issubdtype(aval.dtype, np.complexfloating):
+        raise TypeError(f"polynomial: a coefficient is complex, {get_aval(c).str_short()}, and x is {aval.str_short()}, whose dtype "
+                        "coefficients are converted to. Convert x to a complex dtype first.")
     if type(c) in PYTHON_SCALARS:
         return c if aval.weak_type else scalar_like(c, aval.dtype)
     if isinstance(c, np.ndarray | np.generic) and not c.shape:

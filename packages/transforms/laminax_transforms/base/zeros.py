@@ -49,7 +49,7 @@ def cotangent_of_dtype(ct: Any, dtype: Any) -> Any:
     """A cotangent in the dtype of a linear operand; the real part, if the operand is real and was used as a complex number."""
     if dtypes.issubdtype(ct.dtype, dtypes.complexfloating) and not dtypes.issubdtype(dtype, dtypes.complexfloating):
         ct = elementwise.real(ct)
-    return elementwise.convert_element_type(ct, dtype)
+    return elementwise.in_exact_dtype(ct, dtype)
 
 
 def zeros_of(aval: ShapedArray) -> Any:

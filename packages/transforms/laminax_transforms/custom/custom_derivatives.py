@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence, cast
 import numpy as np
 
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
-from laminax_ir.ops.elementwise import convert_element_type
+from laminax_ir.ops.elementwise import in_exact_dtype
 from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten
 from laminax_ir.refs.refs import Ref, argument_namer, check_aliases, check_returned
 from laminax_ir.tracing.tracebacks import api_boundary
@@ -399,7 +399,7 @@ def _checked_cotangent(ct: Any, expected: ShapedArray) -> Any:
         if aval.dtype == expected.dtype:
             return ct
         if dtypes.issubdtype(aval.dtype, np.complexfloating if expected.dtype.kind == "c" else dtypes.floating):
-            return convert_element_type(ct, expected.dtype)
+            return in_exact_dtype(ct, expected.dtype)
     raise _OfAnotherType(_long(aval))
 
 

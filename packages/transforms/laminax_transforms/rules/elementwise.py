@@ -327,7 +327,7 @@ def _select_n_transpose(ct: Any, which: Any, *cases: Any) -> list[Any]:
 
 @transpose_rule(op.convert_element_type_p)
 def _convert_transpose(ct: Any, x: Any, *, new_dtype: np.dtype, weak_type: bool, sharding: Any = None) -> list[Any]:
-    return [convert_element_type(cotangent_of_dtype(ct, x.dtype), x.dtype, x.weak_type)]
+    return [op.in_exact_dtype(cotangent_of_dtype(ct, x.dtype), x.dtype, x.weak_type)]
 
 
 @transpose_rule(op.real_p)

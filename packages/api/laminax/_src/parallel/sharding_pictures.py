@@ -18,10 +18,16 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[runtime.Sharding],
         then, and not when the compiled program runs again.
       callback: a function of the sharding.
 
+    Raises:
+      TypeError: if callback is not callable.
+
     Example:
       >>> inspect_array_sharding(jnp.ones(3), callback=print)
       SingleDeviceSharding(device=CpuDevice(id=0), memory_kind=device)
     """
+    if not callable(callback):
+        raise TypeError(f"inspect_array_sharding: callback must be a function of the sharding, got {callback!r} of type "
+                        f"{type(callback).__name__}")
     inspect_sharding(value, callback)
 
 

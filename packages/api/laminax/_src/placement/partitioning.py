@@ -239,7 +239,7 @@ def _check_agreement(title: str, avals: Sequence[ShapedArray], committed: Sequen
             continue
         if not found.is_equivalent_to(wanted, physical_aval(avals[i]).ndim):
             raise ValueError(
-                f"{title}: Sharding passed to pjit does not match the sharding on the respective arg {name(i)}, of arg shape "
+                f"{title}: Sharding passed to jit does not match the sharding on the respective arg {name(i)}, of arg shape "
                 f"{avals[i].str_short()}.\n  in_shardings: {wanted}\n  the argument: {found}\n"
                 "Move it with device_put, or leave its entry of in_shardings out (None).")
 

@@ -12,7 +12,7 @@ from laminax_transforms import custom_jvp
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.numpy.arguments import as_array, ensure_array, inexact, strong
+from laminax._src.numerics.numpy.arguments import as_array, ensure_array, inexact, promote_inexact, strong
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
@@ -115,7 +115,7 @@ def soft_sign(x: ArrayLike) -> Array:
 @fused
 def silu(x: ArrayLike) -> Array:
     """Sigmoid linear unit, x * sigmoid(x); also called swish."""
-    x = _operand("silu", x)
+    x, = promote_inexact("silu", _operand("silu", x))
     return x * sigmoid(x)
 
 
@@ -211,7 +211,7 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
     size = x.shape[canonical_axis("glu", axis, x.ndim)]
     if size % 2:
         raise ValueError(f"glu: axis {axis} must have even size, got {size} in shape {x.shape}")
-    first, second = jnp.split(x, 2, axis)
+    first, second = jnp.split(promote_inexact("glu", x)[0], 2, axis)
     return first * sigmoid(second)
 
 

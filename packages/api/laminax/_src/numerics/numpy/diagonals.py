@@ -316,6 +316,8 @@ def _vander(x: ArrayLike, N: int | None, increasing: bool) -> Array:
     if N < 0:
         raise ValueError(f"vander: N must be nonnegative, got {N}")
     x, exponents = strong(x), shape_ops.iota(np.int32, N)
+    if dtype_of(x) == np.bool_:
+        x = convert(x, np.int32)
     if not increasing:
         exponents = op.sub(np.int32(N - 1), exponents)
     if N and is_kind(x, dtypes.integer):

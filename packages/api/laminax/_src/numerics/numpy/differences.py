@@ -218,6 +218,8 @@ def gradient(f: ArrayLike, *varargs: Any, axis: int | Sequence[int] | None = Non
 def _gradient(f: ArrayLike, spacings: Sequence[float], axes: tuple[int, ...]) -> list[Array]:
     if not get_aval(f).weak_type:
         f = convert(f, dtypes.to_inexact_dtype(dtype_of(f)))
+    spacings = [h if get_aval(h).weak_type or is_kind(h, dtypes.inexact) else convert(h, dtypes.to_inexact_dtype(dtype_of(h)))
+                for h in spacings]
     dtype, is_weak = dtypes.result_type(f, *spacings, return_weak_type_flag=True)
     dtype = dtypes.to_inexact_dtype(dtype)
     f = as_array(convert(f, dtype))

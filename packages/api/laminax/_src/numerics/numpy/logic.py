@@ -374,4 +374,5 @@ def _whole_equality(name: str, a1: ArrayLike, a2: ArrayLike, equal_nan: bool, co
         return as_array(False)
     if not compatible(shape_of(a1), shape_of(a2)):
         return as_array(False)
-    return _all_equal(a1, a2, equal_nan)
+    rank = max(len(shape_of(a1)), len(shape_of(a2)))
+    return _all_equal(*[shape_ops.expand_dims(x, tuple(range(rank - len(shape_of(x))))) for x in (a1, a2)], equal_nan)

@@ -73,10 +73,16 @@ def _polyval(p: ArrayLike, x: ArrayLike, unroll: int) -> Array:
     y = shape_ops.full(shape, 0, dtype_of(p))
     if type(p.shape[0]) is not int or p.shape[0] > unroll:
         from laminax_ir.ops.loops import scan
-        return scan(lambda acc, c: (operators.add(operators.multiply(acc, x), c), None), y, p)[0]
+        return scan(lambda acc, c: (operators.add(operators.multiply(acc, x), _of_rank(c, shape)), None), y, p)[0]
     for i in range(p.shape[0]):
-        y = operators.add(operators.multiply(y, x), p[i])
+        y = operators.add(operators.multiply(y, x), _of_rank(p[i], shape))
     return y
+
+
+def _of_rank(coefficient: Any, shape: tuple) -> Any:
+    """A coefficient with leading axes of size 1, so that adding it promotes no rank."""
+    missing = len(shape) - len(shape_of(coefficient))
+    return shape_ops.expand_dims(coefficient, tuple(range(missing)))
 
 
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
+from laminax_ir.ops.elementwise import complex as complex_of
 from laminax_ir.ops.loops import fori_loop
 from laminax_ir.ops.special import digamma, erfc
 from laminax_ir.types import dtypes
@@ -96,7 +97,7 @@ def _expi(x: Any) -> Any:
 def _exp1_by_fraction(x: Any) -> Any:
     """E1 as exp(-x) times a continued fraction, from its end; for |x| > 2, away from the negative axis."""
     def up(i: ArrayLike, tail: Any) -> Any:
-        k = jnp.asarray(80 - i, dtype=x.real.dtype)
+        k = jnp.asarray(80 - i, dtype=x.dtype)
         return k * k / (x + 2 * k + 1 - tail)
     tail = fori_loop(0, 80, up, jnp.zeros_like(x))
     return jnp.exp(-x) / (x + 1 - tail)
@@ -167,7 +168,7 @@ def _sici(x: Any) -> tuple[Any, Any]:
     sine = _series(low, low, lambda k: -square / (2 * k * (2 * k + 1)) * (2 * k - 1) / (2 * k + 1), 30)
     cosine = _series(low, -square / 4, lambda k: -square / ((2 * k + 1) * (2 * k + 2)) * (2 * k) / (2 * k + 2), 30)
     high = jnp.where(size > 4, size, jnp.full_like(x, 5.0))
-    tail = _exp1_by_fraction(1j * high)
+    tail = _exp1_by_fraction(complex_of(jnp.zeros_like(high), high))
     si = jnp.where(size <= 4, sine, math.pi / 2 + tail.imag)
     ci = jnp.where(size <= 4, _EULER + jnp.log(low) + cosine, -tail.real)
     is_infinite = jnp.isinf(x)
@@ -192,7 +193,8 @@ def _fresnel(x: Any) -> tuple[Any, Any]:
     high = jnp.where((size >= 1.5) & jnp.isfinite(x), size, jnp.full_like(x, 2.0))
     # C + i S = (1 + i)/2 erf(z) for z = (1 - i) sqrt(pi)/2 x, and erf(z) = 1 - exp(-z^2) w(i z)
     phase = math.pi / 2 * (high * high % 4.0)
-    both = (0.5 + 0.5j) * (1 - jnp.exp(1j * phase) * _faddeeva_above((1 + 1j) * math.sqrt(math.pi) / 2 * high))
+    z = math.sqrt(math.pi) / 2 * high
+    both = (0.5 + 0.5j) * (1 - jnp.exp(complex_of(jnp.zeros_like(phase), phase)) * _faddeeva_above(complex_of(z, z)))
     s, c = jnp.where(size < 1.5, sine, both.imag), jnp.where(size < 1.5, cosine, both.real)
     s, c = (jnp.where(jnp.isinf(x), 0.5, v) for v in (s, c))
     return tuple(jnp.where(jnp.isnan(x), x, jnp.copysign(v, x)) for v in (s, c))
@@ -296,9 +298,10 @@ def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
 
 
 def _owens_integral(h: ArrayLike, a: ArrayLike) -> Array:
-    t = (a[..., None] / 2) * (jnp.asarray(_NODES, dtype=a.dtype) + 1)
+    nodes, weights = (jnp.asarray(x, dtype=a.dtype).reshape((1,) * a.ndim + (-1,)) for x in (_NODES, _NODE_WEIGHTS))
+    t = (a[..., None] / 2) * (nodes + 1)
     values = jnp.exp(-h[..., None] ** 2 * (1 + t * t) / 2) / (1 + t * t)
-    return a / (4 * math.pi) * jnp.sum(values * jnp.asarray(_NODE_WEIGHTS, dtype=a.dtype), axis=-1)
+    return a / (4 * math.pi) * jnp.sum(values * weights, axis=-1)
 
 
 # --- the dilogarithm, and numbers of Bernoulli ---

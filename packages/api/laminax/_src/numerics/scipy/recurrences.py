@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from laminax_ir.ops.elementwise import complex as complex_of
 from laminax_ir.ops.loops import fori_loop
 from laminax_ir.ops.special import lgamma
 from laminax_ir.ops.special import zeta as lax_zeta
@@ -182,7 +183,7 @@ def sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, dif
 def _sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, n_max: int) -> Array:
     theta, phi = promote_inexact("sph_harm_y", theta, phi)
     n, m, theta, phi = jnp.broadcast_arrays(n, m, theta, phi)
-    n = jnp.minimum(n, n_max)
+    n = jnp.minimum(n, n_max).astype(theta.dtype)
     order = jnp.minimum(jnp.abs(m), n_max).astype(theta.dtype)
     x, sine = jnp.cos(theta), jnp.sin(theta)
     # P_m^m = (-1)^m sqrt((2m+1)/(4 pi) (2m-1)!!/(2m)!!) sin^m, and (2m-1)!!/(2m)!! = gamma(m+1/2)/(gamma(m+1) sqrt(pi))
@@ -199,6 +200,7 @@ def _sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, n_
         rest = jnp.sqrt(((degree - 1) ** 2 - order * order) / (4 * (degree - 1) ** 2 - 1))
         current, before = factor * (x * current - rest * before), current
         result = jnp.where(n == degree, current, result)
-    value = result * jnp.exp(1j * jnp.abs(m) * phi)
+    angle = jnp.abs(m).astype(phi.dtype) * phi
+    value = complex_of(result * jnp.cos(angle), result * jnp.sin(angle))
     value = jnp.where(m < 0, jnp.where(m % 2 == 0, jnp.conj(value), -jnp.conj(value)), value)
-    return jnp.where(n < 0, jnp.full_like(value, math.nan), jnp.where(jnp.abs(m) > n, 0, value))
+    return jnp.where(n < 0, jnp.full_like(value, math.nan), jnp.where(jnp.abs(m).astype(n.dtype) > n, 0, value))

@@ -184,7 +184,8 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
 @fused(static_argnames=("d",))
 def _multigammaln(a: ArrayLike, d: int) -> Array:
     a = jnp.asarray(inexact("multigammaln", a))
-    terms = special.lgamma(a[..., None] - np.arange(d).astype(dtype_of(a)) / 2)
+    halves = np.arange(d).astype(dtype_of(a)) / 2
+    terms = special.lgamma(a[..., None] - halves.reshape((1,) * a.ndim + (d,)))
     return jnp.sum(terms, axis=-1) + d * (d - 1) / 4 * math.log(math.pi)
 
 

@@ -65,6 +65,7 @@ def _mode(a: ArrayLike, axis: int | None, keepdims: bool) -> tuple[Array, Array]
         x = jnp.sort(x, axis=-1)
         places = positions(x.shape[-1])
         is_first = jnp.concatenate([jnp.ones_like(x[..., :1], dtype=bool), x[..., 1:] != x[..., :-1]], axis=-1)
+        places = jnp.broadcast_to(places, x.shape)
         start = cummax(jnp.where(is_first, places, 0), x.ndim - 1)
         length = places - start + 1  # of the run of equal values up to each place
         best = jnp.argmax(length, axis=-1)[..., None]

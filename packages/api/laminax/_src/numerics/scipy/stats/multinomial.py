@@ -31,8 +31,16 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     total = jnp.sum(ensure_array("multinomial.logpmf", x), axis=-1)
     p, = promote_inexact("multinomial.logpmf", p)
     x, n = jnp.asarray(x).astype(p.dtype), jnp.asarray(n)
-    value = gammaln(n.astype(p.dtype) + 1) + jnp.sum(xlogy(x, p) - gammaln(x + 1), axis=-1)
+    n = _of_rank(n, total)
+    total = _of_rank(total, n)
+    terms = jnp.sum(xlogy(x, p) - gammaln(x + 1), axis=-1)
+    value = gammaln(n.astype(p.dtype) + 1) + _of_rank(terms, n)
     return jnp.where(total == n, value, -math.inf)
+
+
+def _of_rank(x: Array, other: Array) -> Array:
+    """x with leading axes of size 1, up to the rank of another array."""
+    return jnp.expand_dims(x, tuple(range(other.ndim - x.ndim)))
 
 
 @fused

@@ -56,7 +56,7 @@ def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     """
     mu, _ = broadcast("poisson.entropy", mu, loc)
     safe = jnp.where(mu > 0, mu, jnp.ones_like(mu))
-    k = np.arange(_TERMS).astype(mu.dtype)
+    k = np.arange(_TERMS).astype(mu.dtype).reshape((1,) * mu.ndim + (_TERMS,))
     small = jnp.minimum(safe, 100.0)[..., None]
     logarithms = xlogy(k, small) - gammaln(k + 1) - small
     summed = -jnp.sum(jnp.exp(logarithms) * logarithms, axis=-1)
