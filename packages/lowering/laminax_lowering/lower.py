@@ -193,6 +193,7 @@ def _convention(closed: ClosedJaxpr, module: ModuleContext, kept: Sequence[int],
         has_layouts=has_layouts,
         has_dynamic_shapes=module.has_dynamic_shapes,
         host_callbacks=tuple(module.host_callbacks),
+        host_transfers=tuple(module.host_transfers),
         keepalives=tuple(module.keepalives),
         inspections=tuple(module.inspections),
         call_targets=tuple(module.call_targets))

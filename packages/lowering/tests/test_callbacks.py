@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -41,8 +43,43 @@ def test_platforms():
     closed = stage(f, [F32])
     for platform in ("cuda", "rocm"):
         assert "xla_ffi_python_gpu_callback" in lower(closed, platform=platform).text
-    with pytest.raises(NotImplementedError, match="callback is not supported on tpu: callbacks are supported on cpu, cuda, rocm"):
-        lower(closed, platform="tpu")
+
+
+def test_tpus_send_to_the_host_and_receive():
+    """The channels in the text are those by which the calling convention names the functions' operands and results."""
+    module = lower(stage(f, [F32]), platform="tpu")
+    assert "custom_call" not in module.text and not module.convention.host_callbacks and module.convention.needs_this_process
+    sends, receives = (re.findall(rf'"stablehlo.{name}".*?handle = (\d+), type = {kind}.*?rendezvous = "(\d+)"', module.text)
+                       for name, kind in (("send", 2), ("recv", 3)))
+    assert all(handle == rendezvous for handle, rendezvous in sends + receives)
+    transfers = module.convention.host_transfers
+    assert [int(handle) for handle, _ in sends] == [channel for transfer in transfers for channel in transfer.send_channels]
+    assert [int(handle) for handle, _ in receives] == [channel for transfer in transfers for channel in transfer.receive_channels]
+    assert len({handle for handle, _ in sends + receives}) == len(sends + receives)
+    for transfer in transfers:
+        assert len(transfer.send_channels) == len(transfer.operands) and len(transfer.receive_channels) == len(transfer.results) > 0
+
+
+def test_tpus_receive_no_empty_arrays_and_are_sent_something():
+    empty = ShapeDtypeStruct((0, 2), np.float32)
+
+    def g():
+        return io_callback(lambda: (np.float32(5), np.zeros((0, 2), np.float32)), (ShapeDtypeStruct((), np.float32), empty))
+
+    module = lower(stage(lambda: list(g()), []), platform="tpu")
+    (transfer,) = module.convention.host_transfers
+    assert [aval.shape for aval in transfer.operands] == [()] and [aval.shape for aval in transfer.results] == [()]
+    assert transfer.function(np.float32(0)) == (np.float32(5),)
+    assert "tensor<0x2xf32>" in module.text
+
+
+def test_of_several_tpus_the_first_calls():
+    text = lower(stage(f, [F32]), platform="tpu", num_partitions=4).text
+    for line in text.splitlines():
+        assert ("@maximal_mesh, []>" in line) == ("stablehlo.send" in line or "stablehlo.recv" in line)
+    closed = stage(lambda x: debug_callback(print, x, partitioned=True) or [], [F32])
+    with pytest.raises(NotImplementedError, match="partitioned=True is not supported on tpu.*Leave partitioned out"):
+        lower(closed, platform="tpu", num_partitions=4)
 
 
 def test_the_token_goes_through_loops_and_branches():

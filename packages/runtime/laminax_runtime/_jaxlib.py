@@ -88,6 +88,7 @@ topology_of_devices = _jax.get_topology_for_devices
 make_pjit_function = _jax.pjit
 register_custom_call_target = _jax.register_custom_call_target
 register_batch_partitionable = _jax.register_custom_call_as_batch_partitionable
+array_shape = _hlo.Shape.array_shape
 hlo_cost_analysis = _jax.hlo_module_cost_analysis
 guard_state_of_process = _jax.guard_lib.global_state
 guard_state_of_thread = _jax.guard_lib.thread_local_state

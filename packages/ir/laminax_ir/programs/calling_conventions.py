@@ -15,6 +15,20 @@ def inspection_key(index: int) -> str:
 
 
 @dataclass(frozen=True)
+class HostTransfer:
+    """A function of Python that a program calls by sending values to the host and receiving others.
+
+    function: takes one NumPy array per element of `operands`, and returns one per element of `results`.
+    send_channels, receive_channels: the number of the channel of each, as in the module's text.
+    """
+    function: Callable[..., Any]
+    operands: tuple[ShapedArray, ...]
+    results: tuple[ShapedArray, ...]
+    send_channels: tuple[int, ...]
+    receive_channels: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class CallingConvention:
     """How the function `main` of a StableHLO module is called.
 
@@ -28,6 +42,7 @@ class CallingConvention:
       platform's default.
     has_dynamic_shapes: whether some shapes are not known before sizes are given to `main`, or to a function that it calls.
     host_callbacks: functions of Python that the program calls, by their index in the text.
+    host_transfers: those that it sends to and receives from, by numbers of channels.
     inspections: functions of the sharding that the compiler chooses for a value, each with the value's rank; the text holds
       `inspection_key(i)` for the compiler's name of the i-th.
     keepalives: objects that must live as long as the compiled program, such as those whose addresses it holds.
@@ -40,6 +55,7 @@ class CallingConvention:
     has_layouts: bool = False
     has_dynamic_shapes: bool = False
     host_callbacks: tuple[Callable[..., Any], ...] = field(default=(), compare=False)
+    host_transfers: tuple[HostTransfer, ...] = field(default=(), compare=False)
     keepalives: tuple[Any, ...] = field(default=(), compare=False)
     inspections: tuple[tuple[Callable[[Any], Any], int], ...] = field(default=(), compare=False)
     call_targets: tuple[str, ...] = ()
@@ -53,7 +69,7 @@ class CallingConvention:
     @property
     def needs_this_process(self) -> bool:
         """Whether the program reaches into this process, and so can be neither stored nor sent to another."""
-        return bool(self.host_callbacks or self.keepalives or self.inspections)
+        return bool(self.host_callbacks or self.host_transfers or self.keepalives or self.inspections)
 
     @property
     def parameters(self) -> tuple[int, ...]:

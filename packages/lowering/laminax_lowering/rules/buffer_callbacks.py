@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 _TARGETS = {"cpu": "xla_buffer_python_cpu_callback", "cuda": "xla_buffer_python_gpu_callback", "rocm": "xla_buffer_python_gpu_callback"}
 
-not_supported(buffer_callback_p, ("tpu",), f"callbacks are supported on {', '.join(_TARGETS)}; the TPU compiler has none of this kind")
+not_supported(buffer_callback_p, ("tpu",), f"callbacks on buffers are supported on {', '.join(_TARGETS)}; on TPUs use pure_callback or "
+              "io_callback, to which copies are sent")
 
 
 @lowering_rule(buffer_callback_p, platforms=tuple(_TARGETS))

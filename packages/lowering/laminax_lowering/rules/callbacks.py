@@ -1,4 +1,4 @@
-"""Callbacks: custom calls for which XLA calls Python.
+"""Callbacks: custom calls for which XLA calls Python; on TPUs, which have none of this kind, transfers to the host and back.
 
 jaxlib's handler finds the function by its index in the list that is given to the compiler beside the text, and lends it NumPy arrays for
 the call. In a program that the compiler splits over several devices, the first device makes the call, with whole values. An ordered
@@ -26,7 +26,8 @@ from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_lowering.rules.shard_map import left_to_compiler
 from laminax_lowering.writing.context import FunctionWriter, current_token
 from laminax_lowering.writing.custom_calls import emit_ffi_call
-from laminax_lowering.writing.registry import lowering_rule, not_supported
+from laminax_lowering.writing.host_transfers import emit_host_transfer
+from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import string_text
 
@@ -37,10 +38,7 @@ if TYPE_CHECKING:
 
 _TARGETS = {"cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback",
             "rocm": "xla_ffi_python_gpu_callback"}
-
-for _primitive in (op.pure_callback_p, op.io_callback_p, op.debug_callback_p):
-    not_supported(_primitive, ("tpu",), f"callbacks are supported on {', '.join(_TARGETS)}; the TPU compiler has none of this kind")
-
+_PLATFORMS = (*_TARGETS, "tpu")
 
 _PARTITIONED_TARGETS = {platform: target.replace("xla_ffi_", "xla_ffi_partitioned_") for platform, target in _TARGETS.items()}
 
@@ -53,6 +51,9 @@ def emit_callback(ctx: FunctionWriter, function: Callable[..., Sequence[np.ndarr
     """
     module = ctx.module
     if on_each_device:
+        if ctx.platform == "tpu":
+            raise NotImplementedError("debug_callback with partitioned=True is not supported on tpu: of a program that the compiler splits "
+                                      "over several TPUs only the first one calls. Leave partitioned out.")
         module.host_callbacks.append(function)
         return emit_ffi_call(ctx, _PARTITIONED_TARGETS[ctx.platform], operands, results, has_side_effect=has_side_effect,
                              config={"index": f"{len(module.host_callbacks) - 1} : ui64"})
@@ -60,6 +61,8 @@ def emit_callback(ctx: FunctionWriter, function: Callable[..., Sequence[np.ndarr
         raise NotImplementedError("io_callback is not supported in a shard_map that runs along some axes of its mesh only: each device "
                                   "would call. Let it run along all axes, or use pure_callback or debug.callback.")
     is_split = module.num_partitions > 1 and module.manual_mesh is None  # a program per device calls on every device
+    if ctx.platform == "tpu":
+        return emit_host_transfer(ctx, function, operands, results, is_split)
     module.host_callbacks.append(function)
     config = {"index": f"{len(module.host_callbacks) - 1} : ui64"}
     return emit_ffi_call(ctx, _TARGETS[ctx.platform], operands, results, config=config, has_side_effect=has_side_effect,
@@ -80,7 +83,7 @@ def _emit_ordered(ctx: FunctionWriter, function: Callable, operands: Sequence[Va
     return out
 
 
-@lowering_rule(op.pure_callback_p, platforms=tuple(_TARGETS))
+@lowering_rule(op.pure_callback_p, platforms=_PLATFORMS)
 def _pure_callback(ctx: FunctionWriter, *operands: Value, callback: FlatCallback, result_avals: tuple[ShapedArray, ...],
                    **_params: Any) -> list[Value]:
     def function(*args: ArrayLike) -> tuple[Any, ...]:
@@ -88,7 +91,7 @@ def _pure_callback(ctx: FunctionWriter, *operands: Value, callback: FlatCallback
     return emit_callback(ctx, function, operands, result_avals, False)
 
 
-@lowering_rule(op.io_callback_p, platforms=tuple(_TARGETS))
+@lowering_rule(op.io_callback_p, platforms=_PLATFORMS)
 def _io_callback(ctx: FunctionWriter, *operands: Value, callback: FlatCallback, result_avals: tuple[ShapedArray, ...], ordered: bool,
                  **_params: Any) -> list[Value]:
     def function(*args: Any) -> tuple[Any, ...]:
@@ -98,7 +101,7 @@ def _io_callback(ctx: FunctionWriter, *operands: Value, callback: FlatCallback, 
     return emit_callback(ctx, function, operands, result_avals, True)
 
 
-@lowering_rule(op.debug_callback_p, platforms=tuple(_TARGETS))
+@lowering_rule(op.debug_callback_p, platforms=_PLATFORMS)
 def _debug_callback(ctx: FunctionWriter, *operands: Value, callback: FlatCallback, effect: DebugEffect | OrderedDebugEffect,
                     partitioned: bool) -> list[Value]:
     if (rest := left_to_compiler(ctx.module)) and not partitioned:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping
 
+from laminax_ir.programs.calling_conventions import HostTransfer
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.tracing import source
 from laminax_ir.tracing.name_stacks import no_names, scope_path
@@ -35,6 +36,7 @@ class ModuleContext:
         self.call_targets: dict[str, None] = {}  # the names of the functions that custom calls are of, in order
         self.imported: dict[Any, str] = {}  # exported programs, and what they are called here
         self.host_callbacks: list[Callable[..., Any]] = []
+        self.host_transfers: list[HostTransfer] = []  # functions that the program sends to and receives from
         self.inspections: list[tuple[Callable[[Any], Any], int]] = []  # functions of a value's sharding, with its rank
         self.meshes: MeshTable = MeshTable()
         self.manual_mesh: Any = None  # of the manual computation that is being written, and the axes that it runs along
@@ -65,8 +67,12 @@ class ModuleContext:
 
     def new_channel(self) -> str:
         """A channel for one operation between partitions."""
+        return f"#stablehlo.channel_handle<handle = {self.new_channel_number()}, type = 1>"
+
+    def new_channel_number(self) -> int:
+        """The number of a channel that no other operation of the module uses."""
         self._channels += 1
-        return f"#stablehlo.channel_handle<handle = {self._channels}, type = 1>"
+        return self._channels
 
     def signature(self, avals: tuple[ShapedArray, ...]) -> str:
         """The type of an operation with one result, whose aval is the last: `(tensor<f32>, tensor<f32>) -> tensor<f32>`."""

@@ -19,7 +19,7 @@ from typing import Any, cast
 import numpy as np
 
 from laminax_ir.options import config
-from laminax_ir.programs.calling_conventions import CallingConvention, inspection_key
+from laminax_ir.programs.calling_conventions import CallingConvention, HostTransfer, inspection_key
 from laminax_ir.types.abstract_meshes import AxisType
 from laminax_ir.types.array_layouts import in_use as layouts_in_use
 from laminax_ir.types.avals import ShapedArray, aval_in, placed_aval
@@ -131,7 +131,8 @@ def _compile_as_called(text: str, convention: CallingConvention, assignment: tup
     try:
         if not convention.needs_this_process:
             return _load_or_compile(text, assignment, compile_options, name, is_part, is_dynamic)
-        loaded = _compile_and_load(text, assignment, compile_options, convention.host_callbacks, is_dynamic)
+        callbacks = [*convention.host_callbacks, *(_connected(transfer, assignment[0].client) for transfer in convention.host_transfers)]
+        loaded = _compile_and_load(text, assignment, compile_options, callbacks, is_dynamic)
     except _jaxlib.XlaRuntimeError as error:
         error.add_note(f"This came from compiling {name} for {assignment[0]}, with jaxlib {_jaxlib.version}.")
         raise
@@ -148,6 +149,20 @@ def known_shardings_on(given: Sequence[shardings.Sharding | None], avals: Sequen
     memory = placement.default_memory_kind(assignment[0])
     all_known = [(s, aval.ndim) for s, aval in zip(given, avals, strict=True) if s is not None] + [*known]
     return [(s if memory is None or s.memory_kind == memory else s.with_memory_kind(memory), ndim) for s, ndim in all_known]
+
+
+def _connected(transfer: HostTransfer, client: _jaxlib.Client) -> Any:
+    """A function of Python that a program sends to and receives from, as the client's object that is given to its compiler."""
+    operands, results = ([_jaxlib.array_shape(aval.dtype, aval.shape) for aval in avals] for avals in (transfer.operands, transfer.results))
+    return client.make_python_callback_from_host_send_and_recv(
+        transfer.function, operands, results, transfer.send_channels, transfer.receive_channels, _pickled)
+
+
+def _pickled(function: Any) -> bytes:
+    """For clients of devices on another machine, which call the function there."""
+    import pickle
+
+    return pickle.dumps(function)
 
 
 def with_automatic_axes(sharding: shardings.Sharding, aval: ShapedArray) -> shardings.Sharding:
