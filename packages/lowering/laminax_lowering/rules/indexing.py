@@ -71,6 +71,17 @@ def gather_numbers(dims: Any, word_axes: Sequence[int], index_vector_dim: int) -
             f"index_vector_dim = {index_vector_dim}>")
 
 
+def taken_along(ctx: FunctionWriter, x: Value, positions: Value, dimension: int) -> Value:
+    """The elements of x, which may be random keys, at the positions along an axis; x and `positions` have one shape, and all are inside."""
+    aval = x.aval
+    others = tuple([axis for axis in range(aval.ndim) if axis != dimension])
+    dims = op.GatherDimensionNumbers((), (dimension,), (dimension,), others, others)
+    vectors = ctx.emit("stablehlo.reshape", [positions], results=[positions.aval.update(shape=(*aval.shape, 1))])
+    return ctx.emit("stablehlo.gather", [x, vectors], results=[aval], attributes={
+        "dimension_numbers": gather_numbers(dims, key_axes(aval), aval.ndim), "indices_are_sorted": "false",
+        "slice_sizes": i64_array((*[1] * aval.ndim, *key_shape(aval)))})
+
+
 def _wide_enough(ctx: FunctionWriter, indices: Value, shape: Sequence[int]) -> Value:
     """The indices in a dtype that can hold the operand's sizes, so that comparisons with them are exact."""
     dtype = indices.aval.dtype

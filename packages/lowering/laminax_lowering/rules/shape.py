@@ -84,7 +84,9 @@ def _rev(ctx: FunctionWriter, x: Value, *, dimensions: tuple[int, ...]) -> Value
 
 @lowering_rule(op.iota_p)
 def _iota(ctx: FunctionWriter, *, dtype: np.dtype, shape: tuple[int, ...], dimension: int, sharding: Any) -> Value:
-    return ctx.emit("stablehlo.iota", [], attributes={"iota_dimension": f"{dimension} : i64"})
+    value = ctx.emit("stablehlo.iota", [], attributes={"iota_dimension": f"{dimension} : i64"})
+    ctx.iotas[value.name] = dimension
+    return value
 
 
 @lowering_rule(op.split_p)

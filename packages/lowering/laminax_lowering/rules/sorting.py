@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from laminax_ir.ops import sorting as op
-from laminax_ir.ops.indexing import GatherDimensionNumbers
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
-from laminax_lowering.rules.indexing import gather_numbers
-from laminax_lowering.rules.shape import key_axes, key_shape, transposed
+from laminax_lowering.rules import sorting_cpu  # noqa: F401  (it registers its kernel)
+from laminax_lowering.rules.indexing import taken_along
+from laminax_lowering.rules.shape import key_shape, transposed
 from laminax_lowering.writing.comparisons import compare, compare_type, select
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
-from laminax_lowering.writing.types import bool_text, i64_array, splat, type_text
+from laminax_lowering.writing.types import bool_text, splat, type_text
 
 _FLAG = ShapedArray((), np.dtype(bool))
 
@@ -43,19 +43,8 @@ def _sort(ctx: FunctionWriter, *operands: Value, dimension: int, is_stable: bool
     if carried:
         positions = results.pop()
         for i in carried:
-            results.insert(i, _taken_along(ctx, operands[i], positions, dimension))
+            results.insert(i, taken_along(ctx, operands[i], positions, dimension))
     return results
-
-
-def _taken_along(ctx: FunctionWriter, keys: Value, positions: Value, dimension: int) -> Value:
-    """The random keys at the positions along an axis."""
-    aval = keys.aval
-    others = tuple([axis for axis in range(aval.ndim) if axis != dimension])
-    dims = GatherDimensionNumbers((), (dimension,), (dimension,), others, others)
-    vectors = ctx.emit("stablehlo.reshape", [positions], results=[positions.aval.update(shape=(*aval.shape, 1))])
-    return ctx.emit("stablehlo.gather", [keys, vectors], results=[aval], attributes={
-        "dimension_numbers": gather_numbers(dims, key_axes(aval), aval.ndim), "indices_are_sorted": "false",
-        "slice_sizes": i64_array((*[1] * aval.ndim, *key_shape(aval)))})
 
 
 def _comes_first(ctx: FunctionWriter, pairs: tuple[Value, ...]) -> Value:

@@ -61,6 +61,7 @@ class FunctionWriter:
         self.scope = ""  # names of the calls around what is being written, `jit(f)/while/body`
         self.is_top_level = False
         self.token: Value | None = None  # orders the ordered effects; see `rules.callbacks`
+        self.iotas: dict[str, int] = {}  # of the values that are positions along an axis, the axis
         self._count = 0
         self._constant_count = -1
         self._constants = Constants()
@@ -347,6 +348,27 @@ class FunctionWriter:
         if leading is None or self.module.axis_positions:  # a function does not see these positions
             return self.run(closed, operands)
         return self.call(self.private_function(closed, name), [*leading, *operands], results, attributes)
+
+    def small_call(self, name: str, operands: Sequence[Value], write: Callable[..., Value]) -> Value:
+        """Calls a function that the CPU's compiler makes one kernel of, by its quickest way: half the compile time of its fusions.
+
+        Only for one platform. Neither scatters, sorts, transforms nor custom calls may be in it, nor, for jaxlib 0.10.2, an operation large
+        enough for several threads.
+
+        Args:
+          name: the function's name; a number is added where there is one.
+          operands: its arguments.
+          write: writes it, given a writer and its parameters as values; returns its result.
+        """
+        module, writer = self.module, type(self)(self.module, self.platforms)
+        writer.eqn, writer.loc = self.eqn, self.loc
+        args = [Value(f"%arg{i}", x.aval) for i, x in enumerate(operands)]
+        result = write(writer, *args)
+        name, result_type = module.unique_name(name), type_text(result.aval)
+        parameters = ", ".join(f"{x.name}: {type_text(x.aval)}" for x in args)
+        module.functions.append("\n".join([f"func.func private @{name}({parameters}) -> {result_type} {{", *writer._constants.lines,
+                                           *writer.lines, f"func.return {result.name} : {result_type}", "}"]))
+        return self.call(name, operands, [result.aval], ' {mhlo.frontend_attributes = {xla_cpu_small_call="true", inlineable="false"}}')[0]
 
     def leading_parameters(self) -> list[str]:
         """The parameters that a function has before those of its program."""
