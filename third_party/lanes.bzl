@@ -13,7 +13,8 @@ LANES = {
 }
 
 def lane_repositories():
-    """Per lane: @python_<lane>, its interpreter; @pip_<lane>, its packages; @jax_<lane>, jax for benchmarks/."""
+    """Per lane: @python_<lane>, its interpreter; @pip_<lane>, its packages; @jax_<lane>, jax for benchmarks/;
+    @docs_<lane>, what builds the documentation."""
     for lane, version in LANES.items():
         interpreter = "@python_%s//:python" % lane
         python_interpreter(name = "python_" + lane, version = version)
@@ -22,12 +23,13 @@ def lane_repositories():
             interpreter = interpreter,
             lock = "//third_party/locks:%s.txt" % lane,
         )
-        pip_repository(
-            name = "jax_" + lane,
-            base = "@pip_" + lane,
-            interpreter = interpreter,
-            lock = "//third_party/locks:%s-jax.txt" % lane,
-        )
+        for part in ("jax", "docs"):
+            pip_repository(
+                name = "%s_%s" % (part, lane),
+                base = "@pip_" + lane,
+                interpreter = interpreter,
+                lock = "//third_party/locks:%s-%s.txt" % (lane, part),
+            )
 
 def by_lane(label):
     """A select of the label with `{lane}` replaced by the chosen lane."""

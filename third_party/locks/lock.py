@@ -6,8 +6,9 @@ Run it with the lane's own interpreter after changing a `.in` file:
     python3.12 third_party/locks/lock.py py312
 
 pip resolves the lane for this machine first; the same versions are then looked up for the other
-platforms, so that one lock serves all of them. The jax of benchmarks/ is resolved against the lane's
-pins and written to a file of its own, which holds only what the lane does not have already.
+platforms, so that one lock serves all of them. What only some targets need, the jax of benchmarks/ and
+the tools that build the documentation, is resolved against the lane's pins and written to files of their
+own, which hold only what the lane does not have already. `lock.py py311 docs` writes that one alone.
 """
 
 import json
@@ -17,18 +18,28 @@ import subprocess
 import sys
 import tempfile
 
+PARTS = ("jax", "docs")  # lock files beside the lane's own
 LOCKS = pathlib.Path(__file__).parent
 PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_28_aarch64")
 
 
-def main(lane: str) -> None:
+def main(lane: str, *parts: str) -> None:
     version = f"py{sys.version_info.major}{sys.version_info.minor}"
     if version != lane:
         raise SystemExit(f"lock.py: lane {lane} is locked by its own interpreter; this one is {version}")
-    pins = resolve("-r", str(LOCKS / f"{lane}.in"))
-    write(lane, pins)
-    with_jax = resolve("-r", str(LOCKS / f"{lane}-jax.in"), "-r", str(LOCKS / f"{lane}.in"), *constraints(pins))
-    write(f"{lane}-jax", {name: pin for name, pin in with_jax.items() if name not in pins})
+    if parts:
+        pins = written_pins(lane)
+    else:
+        pins = resolve("-r", str(LOCKS / f"{lane}.in"))
+        write(lane, pins)
+    for part in parts or PARTS:
+        together = resolve("-r", str(LOCKS / f"{lane}-{part}.in"), "-r", str(LOCKS / f"{lane}.in"), *constraints(pins))
+        write(f"{lane}-{part}", {name: pin for name, pin in together.items() if name not in pins})
+
+
+def written_pins(lane: str) -> dict[str, str]:
+    """Name to version of what the lane's lock file has."""
+    return dict(re.findall(r"^(\S+)==(\S+)", (LOCKS / f"{lane}.txt").read_text(), re.MULTILINE))
 
 
 def resolve(*requirements: str) -> dict[str, str]:

@@ -143,7 +143,7 @@ OFFERS: dict[str, str] = {
         promote_types python_scalar_types requested_dtype result_type scalar_dtype scalar_type_of signedinteger supported_dtype
         supported_dtypes to_complex_dtype to_floating_dtype to_inexact_dtype unsignedinteger""",
     "types.errors": """
-        ConcretizationTypeError DTypeError ForbiddenCollectiveError InconclusiveDimensionOperation JAXIndexError
+        ConcretizationTypeError DTypeError DocumentedError ForbiddenCollectiveError InconclusiveDimensionOperation JAXIndexError
         JAXTypeError JaxprTypeError KeyReuseError LeakedTracerError NonConcreteBooleanIndexError ShapeError
         ShardingTypeError TracerArrayConversionError TracerBoolConversionError TracerIntegerConversionError
         UnboundAxisNameError UnexpectedTracerError""",

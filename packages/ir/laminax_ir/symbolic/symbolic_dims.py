@@ -16,14 +16,11 @@ import numpy as np
 
 from laminax_ir.symbolic.symbolic_values import dim_as_value, dim_aval
 from laminax_ir.types.avals import register_value_type
+from laminax_ir.types.errors import InconclusiveDimensionOperation
 from laminax_ir.types.sizes import register_size_type
 
 if TYPE_CHECKING:
     from laminax_ir.symbolic.symbolic_scope import SymbolicScope
-
-
-class InconclusiveDimensionOperation(Exception):
-    """A question about symbolic dimensions has no one answer for all their sizes."""
 
 
 class Operation(NamedTuple):

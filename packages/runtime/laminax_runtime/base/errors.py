@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from laminax_ir.types.errors import DocumentedError
 
-class PlatformError(RuntimeError):
+
+class PlatformError(DocumentedError, RuntimeError):
     """A platform is unknown, is not installed, or does not start."""
 
 
-class DeletedArrayError(RuntimeError, ValueError):
+class DeletedArrayError(DocumentedError, RuntimeError, ValueError):
     """An array was used after it had been deleted or donated.
 
     Also a ValueError, because that is what jaxlib 0.10.2 raises by itself where a call does not pass through Python.
     """
 
 
-class UnsupportedValueError(TypeError):
+class UnsupportedValueError(DocumentedError, TypeError):
     """A value that is not an array, and that no device can hold."""
 
 
