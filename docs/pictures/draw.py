@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import pathlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -34,7 +35,8 @@ def canvas(width: float, height: float) -> Axes:
 
 
 def box(axes: Axes, x: float, y: float, width: float, height: float, text: str, color: str = BLUE, mono: bool = False) -> None:
-    axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle="round,pad=0,rounding_size=0.1", facecolor=PALE[color], edgecolor=color, lw=1.4))
+    style = "round,pad=0,rounding_size=0.1"
+    axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=style, facecolor=PALE[color], edgecolor=color, lw=1.4))
     axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", color=INK, fontsize=10, linespacing=1.45,
               family="monospace" if mono else "sans-serif")
 
@@ -73,12 +75,10 @@ def derivatives() -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def grid(axes: Axes, x: float, y: float, rows: int, columns: int, color: str, size: float = 0.26, colors: Iterable[str] | None = None) -> None:
-    fills = iter(colors) if colors is not None else None
+def grid(axes: Axes, x: float, y: float, rows: int, columns: int, color: str, size: float = 0.26) -> None:
     for row in range(rows):
         for column in range(columns):
-            fill = next(fills) if fills else PALE[color]
-            axes.add_patch(Rectangle((x + column * size, y + (rows - 1 - row) * size), size, size, facecolor=fill, edgecolor=color, lw=1))
+            axes.add_patch(Rectangle((x + column * size, y + row * size), size, size, facecolor=PALE[color], edgecolor=color, lw=1))
 
 
 def batching() -> None:
@@ -123,6 +123,7 @@ def keys() -> None:
 def shardings() -> None:
     """Who holds which part of an array of 8 by 4, on a mesh of 4 by 2 devices: asked of the shardings, not drawn by hand."""
     mesh = laminax.make_mesh((4, 2), ("data", "model"))
+    centre: dict[str, Any] = {"ha": "center", "va": "center"}
     specs = [P("data", "model"), P("data", None), P(None, "model"), P(("data", "model"), None), P(None, None)]
     axes = canvas(9.4, 3.0)
     for number, spec in enumerate(specs):
@@ -137,9 +138,11 @@ def shardings() -> None:
                                      facecolor=color, edgecolor="white", lw=1.5, alpha=0.85))
             text = " ".join(map(str, sorted(ids))) if len(ids) < 8 else "all\neight"
             text = text.replace(" ", "\n") if len(ids) == 4 else text
-            axes.text(x + (left + right) / 2 * 0.36, y + (8 - (top + bottom) / 2) * cell, text, ha="center", va="center", color="white", fontsize=9)
-        axes.text(x + 0.72, y + 8 * cell + 0.15, f"P({', '.join(map(repr, spec))})".replace("'", '"'), ha="center", color=INK, fontsize=7.5, family="monospace")
-    axes.text(4.7, 0.25, "an array of 8 by 4 on a mesh of 4 by 2 devices; the numbers are those of the devices that hold the part", ha="center", color=GREY, fontsize=10)
+            axes.text(x + (left + right) / 2 * 0.36, y + (8 - (top + bottom) / 2) * cell, text, color="white", fontsize=9, **centre)
+        title = f"P({', '.join(map(repr, spec))})".replace("'", '"')
+        axes.text(x + 0.72, y + 8 * cell + 0.15, title, ha="center", color=INK, fontsize=7.5, family="monospace")
+    legend = "an array of 8 by 4 on a mesh of 4 by 2 devices; the numbers are those of the devices that hold the part"
+    axes.text(4.7, 0.25, legend, ha="center", color=GREY, fontsize=10)
 
 
 PICTURES: dict[str, Callable[[], None]] = {

@@ -16,7 +16,11 @@ import griffe
 
 
 class RuntimeDocstrings(griffe.Extension):
-    """Completes modules of laminax when all of the package has been read."""
+    """Completes modules of laminax when all of the package has been read; elsewhere only the sections' names are changed."""
+
+    def on_instance(self, *, obj: griffe.Object, **kwargs: Any) -> None:
+        if obj.docstring is not None:
+            obj.docstring.value = as_google_style(obj.docstring.value)
 
     def on_package(self, *, pkg: griffe.Module, **kwargs: Any) -> None:
         if pkg.path == "laminax":
@@ -55,5 +59,4 @@ def give_docstring(of: griffe.Object, value: object) -> None:
 def as_google_style(text: str) -> str:
     """Sections under the names that griffe knows; what stands under `Source` stays a paragraph."""
     text = re.sub(r"^Example:$", "Examples:", text, flags=re.MULTILINE)
-    text = re.sub(r"(?<=\])\[(?=[\"'\w]+\])", "&#91;", text) if ">>>" not in text else text  # `a["b"]["c"]` is no link
     return re.sub(r"^Source: ", "**Source.** ", text, flags=re.MULTILINE)

@@ -22,28 +22,70 @@ def run(text):
     return names
 
 
-def test_blocks_share_names_and_outputs_are_compared():
-    text = "```python\nx = 3\nprint(x)\n```\n\n```output\n3\n```\ntext\n```python\n>>> x + 1\n4\n>>> [x, 'a']\n[...]\n```\n"
-    assert run(text)["x"] == 3
-    for wrong in (text.replace("\n3\n", "\n5\n"), text.replace("\n4\n", "\n5\n"), text.replace("x + 1", "y"), text.replace("```output\n3\n```\n", "")):
-        with pytest.raises(PageError, match=r"page\.md:"):
-            run(wrong)
+SHARED = """\
+```python
+x = 3
+print(x)
+```
+
+```output
+3
+```
+text
+```python
+>>> x + 1
+4
+>>> [x, 'a']
+[...]
+```
+"""
+RAISES = """\
+```python
+>>> int('a')
+Traceback (most recent call last):
+  ...
+ValueError: invalid literal for int() with base 10: 'a'
+```
+"""
+REMARKS = """\
+<!-- not run: reason -->
+```python
+1 / 0
+```
+
+<!-- a process of its own -->
+
+```python
+a = 1
+```
+
+```python
+a = 2
+```
+"""
+
+
+def test_blocks_share_names():
+    assert run(SHARED)["x"] == 3
+
+
+@pytest.mark.parametrize("right, wrong", [("\n3\n", "\n5\n"), ("\n4\n", "\n5\n"), ("x + 1", "y"), ("```output\n3\n```\n", "")])
+def test_outputs_are_compared(right, wrong):
+    with pytest.raises(PageError, match=r"page\.md:"):
+        run(SHARED.replace(right, wrong))
 
 
 def test_errors_are_shown_by_type_and_message():
-    text = "```python\n>>> int('a')\nTraceback (most recent call last):\n  ...\nValueError: invalid literal for int() with base 10: 'a'\n```\n"
-    run(text)
-    with pytest.raises(PageError):
-        run(text.replace("Value", "Type"))
-    with pytest.raises(PageError):
-        run(text.replace("'a'", "'1'"))
+    run(RAISES)
+    for right, wrong in (("Value", "Type"), ("'a'", "'1'")):
+        with pytest.raises(PageError):
+            run(RAISES.replace(right, wrong))
 
 
 def test_remarks():
-    text = "<!-- not run: reason -->\n```python\n1 / 0\n```\n\n<!-- a process of its own -->\n\n```python\na = 1\n```\n\n```python\na = 2\n```\n"
-    assert [[block.text for block in group] for group in processes(python_blocks(text))] == [["a = 1\n", "a = 2\n"]]
+    assert [[block.text for block in group] for group in processes(python_blocks(REMARKS))] == [["a = 1\n", "a = 2\n"]]
     with pytest.raises(PageError, match="say why"):
-        processes(python_blocks(text.replace(": reason", "")))
+        processes(python_blocks(REMARKS.replace(": reason", "")))
 
 
 def test_an_output_belongs_to_a_program():
