@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
+import laminax_lowering.rules.convolution_cpu  # noqa: F401
 from laminax_ir.ops.convolution import ConvDimensionNumbers, conv_general_dilated_p
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray

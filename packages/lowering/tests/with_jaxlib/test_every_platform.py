@@ -52,6 +52,8 @@ def test_operation(name):
                 text(name, platform)
         else:
             verify_text(text(name, platform))
+    if name not in REFUSED:
+        verify_text(lower(program(CASES[name], name), axis_env=dict(AXES), cpu_kernels=True).text)
 
 
 def test_the_verifier_refuses_what_is_wrong():
