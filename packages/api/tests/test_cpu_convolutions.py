@@ -66,7 +66,8 @@ def _from_layout(x, text, names):
     return np.transpose(np.asarray(x), [text.index(c) for c in (first, second, *spatial)])
 
 
-@pytest.mark.parametrize("name, layout", [(name, i % 2) for i, name in enumerate(CASES)] + [("depthwise", 1), ("depthwise", 2), ("groups", 1)])
+@pytest.mark.parametrize("name, layout", [
+    *((name, i % 2) for i, name in enumerate(CASES)), ("depthwise", 1), ("depthwise", 2), ("groups", 1)])
 def test_convolution_and_its_derivatives_are_those_of_the_definition(name, layout):
     channels, features, groups, sizes, window, stride, padding, holes, dilation = CASES[name]
     texts = LAYOUTS[len(sizes)][layout]
