@@ -24,5 +24,7 @@ ROOMS: dict[str, list[str]] = {
     "laminax_transforms": ["base", "batching", "differentiation", "programs", "custom", "checking", "rematerializing", "rules", "taylor"],
     "laminax_lowering": ["planning", "writing", "rules", "lower regions"],
     "laminax_runtime": ["_one_process _jaxlib", "base", "backends", "arrays", "compiling", "running"],
-    "laminax._src": ["base", "placement", "compiling", "autojit parallel", "exporting", "debugging", "numerics", "linen", "names"],
+    "laminax._src": [
+        "base", "placement", "compiling", "autojit parallel", "exporting", "debugging", "explaining", "numerics", "linen", "names",
+    ],
 }

@@ -4,6 +4,7 @@
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from laminax._src.autojit.autojit import F
 from laminax._src.compiling.stages import Lowered, Traced
+from laminax._src.explaining.explain import Explain
 from laminax._src.numerics.numpy.dynamic_slices import Slice
 from laminax_ir.options.ambient import Override
 from laminax_ir.options.config import Config
@@ -280,6 +281,7 @@ enable_custom_prng: Option
 enable_x64: Option
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Shapes and dtypes of a function's result, without computing it."""
+explain: Explain
 explain_cache_misses: Option
 float0: VoidDType
 def free_ref(ref: _Ref) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 # For each module below this package: the names, or `*` for every public name of a family of operations.
 OFFERS: dict[str, str] = {
+    "planning.estimates": "HEAVY_OPERATIONS_PER_BYTE",
+    "planning.operation_costs": "HEAVY heavy_work",
     "regions": "WholeProgram plan_regions",
     "rules.callbacks": "emit_callback",
     "rules.ffi": "build_ffi_lowering_function ffi_lowering",

@@ -13,7 +13,7 @@ from laminax_ir.options import config
 from laminax_ir.types.avals import ShapedArray
 from laminax_runtime.base import monitoring
 
-_EVENTS = {  # as JAX calls them
+PHASE_EVENTS = {  # as JAX calls them
     "Tracing": "/jax/core/compile/jaxpr_trace_duration",
     "Lowering": "/jax/core/compile/jaxpr_to_mlir_module_duration",
     "Compiling": "/jax/core/compile/backend_compile_duration",
@@ -45,7 +45,7 @@ class phase:
         if error_type is not None:
             return
         seconds = time.perf_counter() - self._start
-        monitoring.record_event_duration_secs(_EVENTS[self._verb], seconds, fun_name=self._title)
+        monitoring.record_event_duration_secs(PHASE_EVENTS[self._verb], seconds, fun_name=self._title)
         _log(_FINISHED[self._verb], self._title, _Listed(self._avals), seconds)
 
 

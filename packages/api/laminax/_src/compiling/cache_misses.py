@@ -58,15 +58,19 @@ def explain_retrace(title: str, fun: Callable, namer: Callable[[int], str], key:
     if key in entries:
         _log("TRACING", title, ["values that the function closes over belonged to a trace that has ended"])
         return
-    candidates = list(entries)[-_SEARCHED:]
-    differences = min((list(_differences(fun, namer, old, key)) for old in reversed(candidates)),
-                      key=lambda found: (len(found), sum(len(line) for _, line in found)))  # the shortest explanation
+    differences = closest_differences(fun, namer, list(entries), key)
     lines = [f"function defined at {defined}"] if defined else []
     lines.append(f"all {len(entries)} previously seen cache keys differ. For the closest previous key:")
     for kind in dict.fromkeys(kind for kind, _ in differences[:_SHOWN]):
         lines += [f"{kind}:", *[f"* {line}" for other, line in differences[:_SHOWN] if other is kind]]
     hidden = len(differences) - _SHOWN
     _log("TRACING", title, [*lines, *([f"and {hidden} more differences"] if hidden > 0 else [])])
+
+
+def closest_differences(fun: Callable, namer: Callable[[int], str], keys: Sequence[Any], key: Any) -> list[tuple[str, str]]:
+    """In what a key differs from the closest of others, at least one, the latest last: the kind of each difference and a line for it."""
+    return min((list(_differences(fun, namer, old, key)) for old in reversed(keys[-_SEARCHED:])),
+               key=lambda found: (len(found), sum(len(line) for _, line in found)))  # the shortest explanation
 
 
 def _definition(fun: Callable) -> str:

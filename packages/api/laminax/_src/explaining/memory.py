@@ -1,0 +1,237 @@
+"""Memory over a program's run: what is in memory at each step, the most at once, and which line made it.
+
+A program has its arguments and results in memory as long as it runs; in between values come and go. That is as the runtime does it, and so
+the sum is that of `memory_analysis()`: arguments and results, less those that share memory, and what lies between. The compiler gives
+the values between fixed places in one piece of memory; what no value needs of it at the peak is named as gaps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Sequence
+
+from laminax._src.explaining.assignments import Kind, read_assignment
+from laminax._src.explaining.compiled_text import Instruction, Module
+from laminax._src.explaining.places import Place, byte_text
+from laminax._src.explaining.schedule import Life, Schedule, schedule
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A value in memory.
+
+    Attributes:
+      size: its bytes.
+      type: its type in the compiled program, `f32[64,256]`.
+      kind: "argument", "result" or "temporary".
+      name: the path of an argument or result, or the operation that made the value.
+      place: the user's line that made it; None for arguments, and for what no line made.
+      first, last: the steps of the run between which it is in memory, both included.
+    """
+
+    size: int
+    type: str
+    kind: Kind
+    name: str
+    place: Place | None
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class MemoryRun:
+    """Memory over the run of a program.
+
+    Attributes:
+      in_use: the bytes in use at each step.
+      steps: what each step is, with its line: (text, place).
+      buffers: all values, the largest first.
+      arguments, results, shared, temporary: the bytes of the arguments, of the results, of what is both, and of the piece of memory for
+        all that lies between.
+      peak_step: the step at which the most is in use.
+      code: the bytes of machine code, as far as the platform tells them.
+    """
+
+    in_use: tuple[int, ...]
+    steps: tuple[tuple[str, Place | None], ...]
+    buffers: tuple[Buffer, ...]
+    arguments: int
+    results: int
+    shared: int
+    temporary: int
+    peak_step: int
+    code: int
+
+    @property
+    def peak(self) -> int:
+        """The bytes that the program needs at once, as the compiler has laid them out."""
+        return self.arguments + self.results - self.shared + self.temporary
+
+    @property
+    def at_peak(self) -> list[Buffer]:
+        """The values in memory at the peak, the largest first."""
+        return [b for b in self.buffers if b.kind != "temporary" or b.first <= self.peak_step <= b.last]
+
+    @property
+    def gaps(self) -> int:
+        """The bytes at the peak that no value needs: between values, for their alignment, and for another moment's."""
+        return self.peak - sum(b.size for b in self.at_peak)
+
+
+def memory_of_module(module: Module, executable: Any, argument_names: Sequence[str], result_names: Sequence[str]) -> \
+        tuple[MemoryRun, Schedule]:
+    """The memory of one compiled module, and its schedule.
+
+    Args:
+      module: its text, read.
+      executable: the runtime's executable.
+      argument_names: a name for each parameter.
+      result_names: a name for each result.
+    """
+    stats = executable.memory_analysis()
+    message = getattr(stats, "serialized_buffer_assignment_proto", b"")
+    values = None
+    if message and (modules := executable.hlo_modules()):
+        values = read_assignment(message, modules[0].as_serialized_hlo_module_proto())
+    found = schedule(module, values)
+    entry = module.computations[module.entry]
+    parameters = {p.name: i for i, p in enumerate(entry.parameters)}
+    results = {id(life): index[0] if index else 0 for index, life in found.results.items()}  # the last index of one in two places
+    buffers = [buffer for life in found.lives
+               if (buffer := _buffer(life, parameters, results, argument_names, result_names)) is not None]
+    shared = stats.alias_size_in_bytes
+    fixed = stats.argument_size_in_bytes + stats.output_size_in_bytes - shared
+    in_use = _sums(buffers, fixed, max(len(found.steps), 1))
+    steps = tuple((i.what, i.place) for i, _ in found.steps) or (("", None),)
+    peak_step = max(range(len(in_use)), key=in_use.__getitem__)
+    temporary = stats.temp_size_in_bytes if values is not None else max(in_use) - fixed
+    run = MemoryRun(in_use, steps, tuple(sorted(buffers, key=lambda b: -b.size)), stats.argument_size_in_bytes, stats.output_size_in_bytes,
+                    shared, temporary, peak_step, stats.generated_code_size_in_bytes)
+    return run, found
+
+
+def _result_makers(module: Module) -> list[Instruction]:
+    """The instructions that give a module's results."""
+    entry = module.computations[module.entry]
+    root = entry.by_name[entry.root]
+    return [entry.by_name[name] for name in root.operands] if root.opcode == "tuple" else [root]
+
+
+def _buffer(life: Life, parameters: dict[str, int], results: dict[int, int], argument_names: Sequence[str],
+            result_names: Sequence[str]) -> Buffer | None:
+    value, maker = life.value, life.maker
+    allocation = value.allocation
+    kind: Kind = allocation.kind if allocation is not None else "temporary"
+    if kind == "constant" or maker is None or maker.opcode == "constant" or value.size == 0:
+        return None
+    if allocation is None and maker.opcode == "parameter" and maker.name in parameters:
+        kind = "argument"
+    elif allocation is None and id(life) in results:
+        kind = "result"
+    name, place = maker.what, maker.place
+    positions = [at for at, _ in value.positions] if allocation is not None else [maker.name]
+    if kind == "argument":
+        number = next((parameters[at] for at in positions if at in parameters), None)
+        if number is None:  # a later value in the memory of a donated argument
+            return None
+        name, place = argument_names[number] if number < len(argument_names) else maker.name, None
+    elif kind == "result":
+        number = results.get(id(life))
+        if number is None:  # an earlier value in the memory of a result
+            return None
+        name = f"{result_names[number]} = {name}" if number < len(result_names) else name
+    shapes = dict(maker.arrays)
+    shape = shapes.get(life.index, "table of addresses" if maker.shape.startswith("(") else maker.shape.partition("{")[0])
+    return Buffer(value.size, shape, kind, name, place, life.first, life.last)
+
+
+def _sums(buffers: Sequence[Buffer], fixed: int, count: int) -> tuple[int, ...]:
+    """The bytes in use at each of `count` steps."""
+    changes = [0] * (count + 1)
+    for buffer in buffers:
+        if buffer.kind == "temporary":
+            changes[min(buffer.first, count - 1)] += buffer.size
+            changes[min(buffer.last, count - 1) + 1] -= buffer.size
+    found, total = [], fixed
+    for change in changes[:count]:
+        total += change
+        found.append(total)
+    return tuple(found)
+
+
+def memory_of_sequence(sequence: Any, runs: dict[int, tuple[MemoryRun, Schedule]], modules: dict[int, Module],
+                       argument_names: Sequence[str], result_names: Sequence[str]) -> MemoryRun:
+    """The memory of executables that are run in turn, with the values between them.
+
+    Args:
+      sequence: the runtime's `ExecutableSequence`.
+      runs: the memory of each of its executables, by the id of the executable.
+      modules: their texts, likewise.
+      argument_names: a name for each argument.
+      result_names: a name for each result.
+    """
+    total = sequence.memory_analysis()
+    used = {i for step in sequence.steps for i in step.operands}
+    results = {number: i for i, number in enumerate(sequence.results)}
+    makers = {key: _result_makers(module) for key, module in modules.items()}
+    buffers: list[Buffer] = []
+    between: dict[int, Buffer] = {}
+    in_use: list[int] = []
+    steps: list[tuple[str, Place | None]] = []
+    fixed = total.argument_size_in_bytes + total.output_size_in_bytes - total.alias_size_in_bytes
+    live = 0
+    for i, aval in enumerate(sequence.in_avals):
+        if i in used:
+            size = aval.size * aval.dtype.itemsize
+            buffers.append(Buffer(size, _type_text(aval), "argument", argument_names[i] if i < len(argument_names) else f"argument {i}",
+                                  None, 0, 0))
+    for step in sequence.steps:
+        run, _ = runs[id(step.executable)]
+        start = len(steps)
+        made = makers[id(step.executable)]
+        for place, (number, aval) in enumerate(zip(step.results, step.executable.out_avals)):
+            size = aval.size * aval.dtype.itemsize
+            name = made[place].what
+            buffer = Buffer(size, _type_text(aval), "temporary", name, made[place].place, start, start)
+            if number in results:
+                name = f"{result_names[results[number]]} = {name}" if results[number] < len(result_names) else name
+                buffers.append(replace(buffer, kind="result", name=name))
+            else:
+                between[number] = buffer
+                live += size
+        own = run.arguments + run.results - run.shared
+        steps += run.steps
+        in_use += [fixed + live - run.shared + count - own for count in run.in_use]
+        buffers += [replace(b, first=b.first + start, last=min(b.last, len(run.steps) - 1) + start) for b in run.buffers
+                    if b.kind == "temporary"]
+        for number in step.dead:
+            if number in between:
+                buffer = between.pop(number)
+                live -= buffer.size
+                buffers.append(replace(buffer, last=len(steps) - 1))
+    buffers += [replace(b, last=len(steps) - 1) for b in between.values()]
+    peak_step = max(range(len(in_use)), key=in_use.__getitem__)
+    return MemoryRun(tuple(in_use), tuple(steps), tuple(sorted(buffers, key=lambda b: -b.size)), total.argument_size_in_bytes,
+                     total.output_size_in_bytes, total.alias_size_in_bytes, total.temp_size_in_bytes, peak_step,
+                     total.generated_code_size_in_bytes)
+
+
+def _type_text(aval: Any) -> str:
+    """A type in the compiler's words: `s32[4]`."""
+    text = aval.str_short()
+    return text.replace("bool[", "pred[", 1) if text.startswith("bool[") else f"s{text[1:]}" if text.startswith("i") else text
+
+
+def alike(buffers: Sequence[Buffer]) -> list[list[Buffer]]:
+    """Buffers that one line made of one type, as the blocks of a loop do, together; those that take the most together first."""
+    found: dict[tuple[Any, ...], list[Buffer]] = {}
+    for buffer in buffers:
+        name = buffer.name if buffer.place is None else buffer.name.rpartition(" = ")[2]
+        found.setdefault((buffer.kind, buffer.type, buffer.size, name, buffer.place), []).append(buffer)
+    return sorted(found.values(), key=lambda group: -sum(b.size for b in group))
+
+
+def largest_buffers(run: MemoryRun, count: int = 3) -> list[str]:
+    """The largest values at the peak, a line for each: `1.05 GB  f32[...]  tanh at train.py:12`."""
+    return [f"{byte_text(b.size)}, {b.type}: {'argument ' if b.kind == 'argument' else ''}{b.name}"
+            f"{f' at {b.place}' if b.place is not None else ''}" for b in run.at_peak[:count]]

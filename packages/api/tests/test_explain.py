@@ -1,0 +1,393 @@
+"""`laminax.explain`: numbers that were counted by hand, memory that agrees with the compiler's, pages that are well-formed and link."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from laminax_lowering import regions
+
+import laminax
+import laminax.numpy as jnp
+from laminax import lax
+from laminax._src.explaining.structure import repeated
+
+
+def ones(*shape: int) -> np.ndarray:
+    return np.ones(shape, np.float32)
+
+
+# Floating-point operations, counted by hand
+
+
+def product(x, w):
+    return x @ w
+
+
+def test_a_product_of_matrices():
+    report = laminax.explain(product, ones(8, 16), ones(16, 4))
+    assert report.line("x @ w").flops == report.flops == 2 * 8 * 16 * 4
+
+
+def test_a_batched_product():
+    report = laminax.explain(lambda x, w: jnp.einsum("bij,bjk->bik", x, w), ones(5, 8, 16), ones(5, 16, 4))
+    assert report.flops == 5 * 2 * 8 * 16 * 4
+
+
+def test_a_complex_product_has_four_real_ones():
+    report = laminax.explain(product, ones(8, 16).astype(np.complex64), ones(16, 4).astype(np.complex64))
+    assert report.flops == 4 * 2 * 8 * 16 * 4
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_convolution(groups):
+    def convolution(x, kernel):
+        return lax.conv_general_dilated(x, kernel, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=groups)
+
+    report = laminax.explain(convolution, ones(2, 10, 12, 6), ones(3, 5, 6 // groups, 8))
+    # each of 2 x 8 x 8 places of 8 channels is a sum of 3 x 5 x (6 / groups) products
+    assert report.flops == 2 * (2 * 8 * 8 * 8) * (3 * 5 * 6 // groups)
+
+
+def test_the_derivative_of_a_product_has_two_further_ones():
+    def loss(x, w):
+        y = x @ w
+        return jnp.sum(y * y)
+
+    report = laminax.explain(laminax.grad(loss, argnums=(0, 1)), ones(8, 16), ones(16, 4))
+    assert report.line("y = x @ w").flops == 3 * 2 * 8 * 16 * 4
+
+
+def test_loops_count_each_time():
+    def power(x, w):
+        return lax.fori_loop(0, 7, lambda i, y: y @ w, x)
+
+    assert laminax.explain(power, ones(8, 16), ones(16, 16)).line("y @ w").flops == 7 * 2 * 8 * 16 * 16
+
+
+def test_of_a_branch_the_most_expensive_counts():
+    def either(x, w):
+        return lax.cond(x[0, 0] > 0, lambda: x @ w, lambda: x)
+
+    assert laminax.explain(either, ones(8, 16), ones(16, 16)).line("x @ w").flops > 2 * 8 * 16 * 16 - 1
+
+
+def test_elementwise_operations_and_sums():
+    def mean_square(x):
+        squares = x * x
+        return squares.sum()
+
+    report = laminax.explain(mean_square, ones(10, 3))
+    assert report.line("x * x").flops == 30
+    assert report.line("squares.sum()").flops == 30
+    assert report.line("x * x").operations == 1
+
+
+def test_whole_numbers_are_no_flops():
+    assert laminax.explain(lambda i: i * i + 1, np.arange(10, dtype=np.int32)).flops == 0
+
+
+# Bytes
+
+
+def test_the_bytes_of_an_elementwise_program_are_its_operands_and_results():
+    def scaled(x, y):
+        return jnp.sin(x) * y + 1.0
+
+    report = laminax.explain(scaled, ones(1000), ones(1000))
+    assert report.bytes == 3 * 4000  # fused: two arrays are read and one is written
+
+
+# Memory
+
+
+def two_layers(params, x):
+    h = jnp.tanh(x @ params["first"])
+    y = jnp.tanh(h @ params["second"])
+    return jnp.sum(y * y)
+
+
+def looped(w, x):
+    def body(c, _):
+        c = jnp.sin(c @ w)
+        return c, c.sum()
+
+    y, s = lax.scan(body, jnp.tanh(x @ w), None, length=5)
+    return y.sum() + s.mean()
+
+
+def sorted_gram(x):
+    gram = x @ x.T
+    return jnp.sort(gram, axis=0) @ gram
+
+
+def branching(x):
+    return lax.cond(x[0, 0] > 0, lambda: jnp.sort(x @ x.T, axis=0) @ x, lambda: x + 1)
+
+
+PROGRAMS = {
+    "gradient": (laminax.grad(two_layers), ({"first": ones(64, 128), "second": ones(128, 64)}, ones(32, 64))),
+    "scan": (looped, (ones(64, 64), ones(32, 64))),
+    "gradient of a scan": (laminax.grad(looped), (ones(64, 64), ones(32, 64))),
+    "sort": (sorted_gram, (ones(200, 30),)),
+    "branches": (branching, (ones(100, 20),)),
+    "many results": (lambda x: (x @ x, jnp.sin(x), x.T @ x), (ones(50, 50),)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_memory_agrees_with_the_compiler(name):
+    fun, args = PROGRAMS[name]
+    report = laminax.explain(fun, *args)
+    stats = laminax.jit(fun).lower(*args).compile().memory_analysis()
+    wanted = stats.argument_size_in_bytes + stats.output_size_in_bytes - stats.alias_size_in_bytes + stats.temp_size_in_bytes
+    memory = report.memory
+    assert memory.peak == wanted
+    # what our reading of the schedule finds alive is what the compiler made room for
+    assert max(memory.in_use) == pytest.approx(wanted, rel=0.05)
+    assert sum(b.size for b in memory.at_peak) == pytest.approx(wanted, rel=0.05)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_two_values_are_in_one_place_at_once(name):
+    from laminax._src.explaining.assignments import read_assignment
+    from laminax._src.explaining.compiled_text import read_module
+    from laminax._src.explaining.schedule import schedule
+    fun, args = PROGRAMS[name]
+    executable = laminax.jit(fun).lower(*args).compile()._program.executable
+    stats = executable.memory_analysis()
+    values = read_assignment(stats.serialized_buffer_assignment_proto, executable.hlo_modules()[0].as_serialized_hlo_module_proto())
+    lives = [life for life in schedule(read_module(executable.as_text()), values).lives
+             if life.value.allocation is not None and life.value.allocation.kind == "temporary"]
+    for i, a in enumerate(lives):
+        for b in lives[:i]:
+            is_apart = a.value.offset + a.value.size <= b.value.offset or b.value.offset + b.value.size <= a.value.offset
+            assert is_apart or a.value.allocation.number != b.value.allocation.number or a.last <= b.first or b.last <= a.first, (a, b)
+
+
+def test_buffers_have_types_lines_and_names():
+    report = laminax.explain(sorted_gram, ones(200, 30))
+    at_peak = report.memory.at_peak
+    assert any(b.type == "f32[200,200]" and b.size == 160_000 and b.place.text == "gram = x @ x.T" for b in at_peak)
+    assert any(b.kind == "argument" and b.name == "x" and b.size == 24_000 for b in at_peak)
+    assert any(b.kind == "result" and b.name.startswith("result") and b.size == 160_000 for b in report.memory.buffers)
+    assert report.line("gram = x @ x.T").held >= 160_000
+
+
+def test_donated_arguments_count_once():
+    step = laminax.jit(lambda x, y: (x @ y) + x, donate_argnums=0)
+    report = laminax.explain(step, ones(128, 128), ones(128, 128))
+    stats = step.lower(ones(128, 128), ones(128, 128)).compile().memory_analysis()
+    assert report.memory.shared == stats.alias_size_in_bytes == 65_536
+    assert report.memory.peak == 2 * 65_536 + stats.temp_size_in_bytes
+
+
+def test_a_program_of_regions_has_the_memory_of_its_sequence(monkeypatch):
+    for limit in ("MOST_MEMORY", "MOST_TIME", "MOST_COMPILING", "WORTHWHILE"):
+        monkeypatch.setattr(regions, limit, float("inf"))  # so that this program is cut, though it is small
+    layers, width = 10, 128
+    weights = [{"inner": ones(width, width), "scale": ones(width), "out": ones(width, width)} for _ in range(layers)]
+
+    @laminax.jit
+    def block(w, x):
+        y = x
+        for _ in range(12):
+            y = jnp.tanh(y @ w["inner"]) * w["scale"] + y
+        return x + y @ w["out"]
+
+    def loss(params, x):
+        for w in params:
+            x = block(w, x)
+        return (x**2).mean()
+
+    gradient = laminax.jit(laminax.grad(loss))
+    report = laminax.explain(gradient, weights, ones(32, width))
+    assert report.regions.startswith("in ")
+    stats = gradient.lower(weights, ones(32, width)).compile().memory_analysis()
+    assert report.memory.peak == stats.peak_memory_in_bytes
+    assert max(report.memory.in_use) == pytest.approx(stats.peak_memory_in_bytes, rel=0.05)
+    assert sum(b.size for b in report.memory.at_peak) == pytest.approx(stats.peak_memory_in_bytes, rel=0.05)
+    assert report.line('y @ w["inner"]').flops >= layers * 12 * 3 * (2 * 32 * width * width)
+    assert sum(count for count, _ in repeated(report.structure.blocks)) > layers
+
+
+# What else a report says
+
+
+def test_a_function_that_was_called_before_says_why_it_was_traced_again():
+    @laminax.jit
+    def scale(params, x):
+        return params["w"] * x
+
+    scale({"w": ones(3)}, ones(3))
+    scale({"w": ones(3)}, ones(4, 3))
+    report = laminax.explain(scale, {"w": ones(1)}, ones(4, 3))
+    assert [trace.is_this for trace in report.history.traces] == [False, False, True]
+    assert report.history.traces[1].reasons == ("at x, now f32[4,3] and before f32[3]",)
+    assert report.history.traces[2].reasons == ("at params['w'], now f32[1] and before f32[3]",)
+    assert not report.history.was_traced and not report.history.was_compiled
+    again = laminax.explain(scale, {"w": ones(1)}, ones(4, 3))
+    assert again.history.was_traced and again.history.was_compiled and not again.history.seconds("compiling")
+    assert {phase.what for phase in report.history.phases} == {"tracing", "lowering", "compiling"}
+
+
+def test_the_structure_has_calls_loops_branches_and_scopes():
+    @laminax.jit
+    def inner(x):
+        return jnp.sin(x)
+
+    def outer(x):
+        with laminax.named_scope("head"):
+            x = inner(x)
+        x, _ = lax.scan(lambda c, _: (c * 2, None), x, None, length=4)
+        return lax.cond(x[0] > 0, lambda: x, lambda: -x)
+
+    def kinds(block):
+        yield block.kind, block.name, block.times
+        for child in block.blocks:
+            yield from kinds(child)
+
+    found = list(kinds(laminax.explain(outer, ones(3)).structure))
+    assert ("program", "outer", 1) == found[0]
+    assert ("scope", "head", 1) in found and ("call", "jit inner", 1) in found and ("loop", "scan", 4) in found
+    assert [name for kind, name, _ in found if kind == "branch"][-2:] == ["branch 0", "branch 1"]
+
+
+def test_texts_lead_to_lines():
+    report = laminax.explain(two_layers, {"first": ones(64, 128), "second": ones(128, 64)}, ones(32, 64))
+    for text, operation in ((report.jaxpr, "dot_general"), (report.stablehlo, "stablehlo.dot_general"), (report.compiled, "dot(")):
+        places = [place for line, place in zip(text.lines, text.places) if operation in line]
+        assert {place.text for place in places if place is not None} == \
+            {'h = jnp.tanh(x @ params["first"])', 'y = jnp.tanh(h @ params["second"])'}
+    assert not any(" loc(#" in line or "metadata=" in line for text in (report.stablehlo, report.compiled) for line in text.lines)
+
+
+def test_shares_of_the_time_add_up():
+    report = laminax.explain(*PROGRAMS["gradient of a scan"][:1], *PROGRAMS["gradient of a scan"][1])
+    assert sum(line.share for line in report.lines) == pytest.approx(1, abs=0.01)
+
+
+def test_the_summary():
+    text = str(laminax.explain(sorted_gram, ones(200, 30)))
+    assert "sorted_gram on " in text and "gram = x @ x.T" in text and "at once = arguments 24 kB + results 160 kB" in text
+    assert "argument x" in text
+
+
+# The difference of two reports
+
+
+def test_a_difference():
+    def before(x):
+        return jnp.sum(x @ x)
+
+    def after(x):
+        y = jnp.sort(x @ x)
+        return jnp.sum(y @ x)
+
+    difference = laminax.explain.diff(laminax.explain(before, ones(32, 32)), laminax.explain(after, ones(32, 32)))
+    old, new = difference.totals["flops"]
+    assert (old, new) == (2 * 32**3 + 1024, 4 * 32**3 + 1024)
+    assert difference.totals["peak memory"][1] > difference.totals["peak memory"][0]
+    assert any(b is not None and "jnp.sort" in b.text for _, b in difference.lines)
+    assert any(line.startswith("+") and "sort" in line for line in difference.program)
+    assert "flops" in str(difference) and "y = jnp.sort(x @ x)" in str(difference)
+    assert not laminax.explain.diff(difference.after, difference.after).lines
+    check_page(difference.html())
+
+
+# Errors
+
+
+def test_what_cannot_be_explained():
+    with pytest.raises(TypeError, match="explain"):
+        laminax.explain(3)
+    with pytest.raises(TypeError, match=r"explain.diff: after must be a report, as laminax.explain\(f, \*args\) returns it, got 3"):
+        laminax.explain.diff(laminax.explain(jnp.sin, 1.0), 3)
+    with pytest.raises(KeyError, match="0 lines with costs contain 'nothing'"):
+        laminax.explain(sorted_gram, ones(4, 4)).line("nothing")
+
+
+# The page
+
+
+class Page(HTMLParser):
+    """Reads a page; notes its elements, and that they are closed in order."""
+
+    VOID = {"meta", "br", "line", "path", "rect", "img", "link", "input"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict]] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def check_page(text: str) -> Page:
+    page = Page()
+    page.feed(text)
+    page.close()
+    assert not page.open
+    for _, attributes in page.tags:  # nothing comes from a network
+        assert not set(attributes) & {"src", "integrity"}
+        assert attributes.get("href", "#").startswith("#")
+    assert "http" not in re.sub(r"http://www\.w3\.org/\S*", "", text)
+    return page
+
+
+def test_the_page_is_one_file_whose_parts_are_linked(tmp_path):
+    path = tmp_path / "report.html"
+    fun, args = PROGRAMS["gradient of a scan"]
+    report = laminax.explain(fun, *args)
+    assert report.html(path) == path.read_text()
+    page = check_page(path.read_text())
+    tagged = [int(attributes["data-p"]) for _, attributes in page.tags if "data-p" in attributes]
+    row = next(i for i, line in enumerate(report.lines) if "jnp.sin(c @ w)" in line.text)
+    by_tag = [tag for tag, attributes in page.tags if attributes.get("data-p") == str(row)]
+    assert set(tagged) == set(range(len(report.lines)))
+    assert by_tag[0] == "tr" and by_tag.count("span") > 6  # the source, and lines of the three texts
+    assert "c = jnp.sin(c @ w)" in "".join(page.texts)
+    targets = {attributes["href"][1:] for tag, attributes in page.tags if tag == "a"}
+    assert targets <= {attributes.get("id") for _, attributes in page.tags}
+
+
+def test_what_comes_from_a_program_is_escaped():
+    def evil(x):
+        with laminax.named_scope("<script>alert(1)</script>"):
+            return x["<u>&\"'"] * 2  # <i>
+
+    evil.__name__ = "<img onerror=x>"
+    page = check_page(laminax.explain(evil, {"<u>&\"'": ones(3)}).html())
+    assert [tag for tag, _ in page.tags].count("script") == 1 and not {"u", "i", "img"} & {tag for tag, _ in page.tags}
+    assert "<script>alert(1)</script>" in "".join(page.texts)
+
+
+def test_the_repr_of_notebooks():
+    text = laminax.explain(product, ones(8, 16), ones(16, 4))._repr_html_()
+    page = check_page(text)
+    (tag, attributes), = page.tags
+    assert tag == "iframe" and attributes["sandbox"] == "allow-scripts"
+    check_page(attributes["srcdoc"])
+
+
+def test_importing_laminax_does_not_load_it():
+    code = "import sys, laminax, laminax.numpy; laminax.jit(lambda x: x)(1.0); print([m for m in sys.modules if 'explaining' in m])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
