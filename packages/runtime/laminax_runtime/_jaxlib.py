@@ -34,6 +34,7 @@ from jaxlib import _hlo, _jax  # noqa: E402
 from jaxlib import version as _version  # noqa: E402
 
 version: str = _version.__version__
+version_numbers: tuple[int, ...] = tuple([int(part) for part in version.split(".")[:3]])
 
 # classes
 ArrayImpl = _jax.ArrayImpl
@@ -119,6 +120,38 @@ def _let_go_of_host_memory(phase: str, _info: dict[str, int]) -> None:
 
 
 gc.callbacks.append(_let_go_of_host_memory)
+
+
+# Until then XLA makes one kernel of the smallest loops only; see `compiling.small_loops`.
+makes_kernels_of_small_loops = version_numbers >= (0, 12)
+
+
+def copied_options(compile_options: Any) -> Any:
+    """Compile options equal to these."""
+    return CompileOptions.ParseFromString(compile_options.SerializeAsString())
+
+
+def with_debug_options(compile_options: Any, fields: bytes) -> Any:
+    """Compile options with further fields of XLA's `DebugOptions`, encoded as a protobuf message, for those that have no attribute here.
+
+    Messages that are encoded one behind the other are one message; field 3 of the compile options are the build options, whose field 3
+    are the debug options.
+    """
+    return CompileOptions.ParseFromString(compile_options.SerializeAsString() + protobuf_field(3, protobuf_field(3, fields)))
+
+
+def protobuf_field(number: int, content: bytes) -> bytes:
+    """A field of a protobuf message that has a length: a text, or a message."""
+    return _varint(number << 3 | 2) + _varint(len(content)) + content
+
+
+def _varint(value: int) -> bytes:
+    """A number in groups of seven bits, the lowest first; all but the last have the highest bit set."""
+    groups = bytearray()
+    while value > 127:
+        groups.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*groups, value])
 
 
 def result_handler(aval: Any, sharding: Any, is_committed: bool) -> Any:

@@ -106,8 +106,7 @@ def _options_text(compile_options: _jaxlib.CompileOptions) -> bytes:
     overrides = sorted(compile_options.env_option_overrides)
     if not overrides:
         return compile_options.SerializeAsString()
-    plain = _jaxlib.CompileOptions()
-    plain.ParseFromString(compile_options.SerializeAsString())
+    plain = _jaxlib.copied_options(compile_options)
     plain.env_option_overrides = []
     return plain.SerializeAsString() + repr(overrides).encode()
 

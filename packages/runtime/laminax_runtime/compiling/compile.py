@@ -30,6 +30,7 @@ from laminax_runtime.arrays.arrays import ArrayImpl
 from laminax_runtime.backends import ffi, placement, topologies
 from laminax_runtime.base import options
 from laminax_runtime.base.options import CompilerEffortLevel
+from laminax_runtime.compiling.small_loops import with_small_loops_as_kernels
 from laminax_runtime.compiling.unloaded import UnloadedProgram
 
 # A sharding over a program's devices, and the rank of the array that it is of, or None.
@@ -201,6 +202,8 @@ def _compile_options(assignment: Sequence[placement.Device], num_replicas: int, 
                      compiler_options: Mapping[str, Any] | None, in_shardings: Sequence[shardings.Sharding | None],
                      out_shardings: Sequence[shardings.Sharding | None]) -> _jaxlib.CompileOptions:
     result = _jaxlib.CompileOptions()
+    if len(assignment) == 1 and assignment[0].platform == "cpu" and config.cpu_kernels.value:
+        result = with_small_loops_as_kernels(result)
     build = result.executable_build_options
     result.num_replicas = build.num_replicas = num_replicas
     result.num_partitions = build.num_partitions = num_partitions

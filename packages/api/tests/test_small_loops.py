@@ -1,0 +1,124 @@
+"""Loops that are compiled as one kernel on the CPU: that they are, and their numbers against loops of NumPy in float64."""
+
+import numpy as np
+import pytest
+
+from laminax_ir.options import config
+from laminax_runtime import _jaxlib
+
+import laminax
+from laminax import lax
+from laminax import numpy as jnp
+
+_SIGMA, _RHO, _BETA = 10.0, 28.0, 8 / 3
+
+
+def _field(x, stack):
+    return stack([_SIGMA * (x[1] - x[0]), x[0] * (_RHO - x[2]) - x[1], x[0] * x[1] - _BETA * x[2]])
+
+
+def _runge_kutta(x, stack, h=0.01):
+    k1 = _field(x, stack)
+    k2 = _field(x + h / 2 * k1, stack)
+    k3 = _field(x + h / 2 * k2, stack)
+    k4 = _field(x + h * k3, stack)
+    return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
+def _trajectory(x):
+    return lax.scan(lambda x, _: (_runge_kutta(x, jnp.stack),) * 2, x, None, length=100)[1]
+
+
+def _is_one_kernel(f, *args):
+    """Whether every loop of the compiled program is in a kernel of its own."""
+    text = laminax.jit(f).lower(*args).compile().as_text()
+    assert " while(" in text
+    return text.count(" while(") <= text.count('xla_cpu_small_call="true"')
+
+
+def _loss(x):
+    return (_trajectory(x) ** 2).mean()
+
+
+START = np.array([1.0, 2.0, 3.0], np.float32)
+
+
+@pytest.mark.parametrize("f, x", [
+    (_trajectory, START), (laminax.grad(_loss), START), (laminax.vmap(laminax.grad(_loss)), np.stack([START, -START])),
+    (laminax.jvp, None),
+], ids=["forward", "backward", "vmap", "jvp"])
+def test_a_loop_and_its_derivatives_are_kernels(f, x):
+    if f is laminax.jvp:
+        f, x = lambda x: laminax.jvp(_loss, (x,), (x,)), START
+    assert _is_one_kernel(f, x)
+
+
+_OLD = pytest.mark.skipif(_jaxlib.makes_kernels_of_small_loops, reason="this jaxlib makes kernels of loops by itself, of large ones too")
+
+
+@_OLD
+def test_a_loop_of_many_numbers_is_not():
+    def step(_, x):
+        return jnp.sin(x) + jnp.roll(x, 1)
+
+    assert not _is_one_kernel(lambda x: lax.fori_loop(0, 10, step, x), np.zeros(1 << 20, np.float32))
+
+
+@_OLD
+def test_the_option_turns_it_off():
+    with config.cpu_kernels(False):
+        assert not _is_one_kernel(lambda x: laminax.grad(_loss)(x), START)
+
+
+def test_numbers_of_a_trajectory_and_its_gradient():
+    x, points = START.astype(np.float64), []
+    for _ in range(100):
+        x = _runge_kutta(x, np.stack)
+        points.append(x)
+    # neighbouring trajectories part by less than a factor of ten in one unit of time
+    np.testing.assert_allclose(laminax.jit(_trajectory)(START), points, rtol=1e-4, atol=1e-4)
+
+    def loss(x):
+        total = 0.0
+        for _ in range(100):
+            x = _runge_kutta(x, np.stack)
+            total += (x ** 2).mean() / 100
+        return total
+
+    differences = [(loss(START + 1e-5 * e) - loss(START - 1e-5 * e)) / 2e-5 for e in np.eye(3)]
+    np.testing.assert_allclose(laminax.jit(laminax.grad(_loss))(START), differences, rtol=1e-3)
+
+
+def test_separate_kernels_compute_the_same():
+    def leapfrog(_, state):
+        q, p = state
+        p = p - 0.5 * q
+        return q + 0.25 * p, p
+
+    def run(q, p):
+        return lax.fori_loop(0, 50, leapfrog, (q, p))
+
+    q, p = np.random.default_rng(0).normal(size=(2, 500)).astype(np.float32)
+    with config.cpu_kernels(False):
+        general = laminax.jit(lambda *args: run(*args))(q, p)
+    for one, other in zip(laminax.jit(run)(q, p), general):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+def test_nested_loops_and_loops_until():
+    def outer(i, table):
+        return lax.fori_loop(1, 8, lambda j, t: t.at[i, j].set(t[i - 1, j] + t[i, j - 1]), table)
+
+    table = lax.fori_loop(1, 8, outer, jnp.ones((8, 8), jnp.int32))
+    wanted = np.ones((8, 8), int)
+    for i in range(1, 8):
+        for j in range(1, 8):
+            wanted[i, j] = wanted[i - 1, j] + wanted[i, j - 1]
+    np.testing.assert_array_equal(table, wanted)
+
+    def root(a):
+        return lax.while_loop(lambda s: jnp.abs(s * s - a).max() > 1e-3, lambda s: (s + a / s) / 2, jnp.ones_like(a))
+
+    a = np.linspace(1, 50, 400, dtype=np.float32)
+    np.testing.assert_allclose(laminax.jit(root)(a), np.sqrt(a.astype(np.float64)), rtol=1e-3)
+    assert _is_one_kernel(root, a)
