@@ -340,3 +340,17 @@ def test_disable_jit_keeps_the_state_of_a_loop_in_arrays():
         out = laminax.lax.while_loop(lambda s: s["n"] < 3, lambda s: {"n": seen.append(s["n"]) or s["n"] + 1, "x": np.float32(1)},
                                      {"n": np.int32(1), "x": 0.0})
     assert {type(x) for x in (*seen, *out.values())} == {type(jnp.zeros(()))} and int(out["n"]) == 3
+
+
+def test_nans_of_arguments_and_constants_are_told_from_those_of_operations():
+    with laminax.debug_nans(True):
+        for argument in (np.nan, np.float32(np.nan)):
+            with pytest.raises(FloatingPointError, match=r"\(nan\) encountered in jit\(f\).* the de-optimized function did not .* input"):
+                laminax.jit(named("f", lambda x: x * 3.0))(argument)
+        with pytest.raises(FloatingPointError, match=r"the de-optimized function did not compute it, but has it as a literal"):
+            laminax.jit(named("f", lambda x: (np.nan, x + 2)))(3)
+
+
+def named(name, fun):
+    fun.__name__ = name
+    return fun

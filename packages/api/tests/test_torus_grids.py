@@ -75,3 +75,18 @@ def test_what_is_not_there_is_refused():
         create_device_mesh((4,), network(4), contiguous_submeshes=True)
     with pytest.raises(ValueError, match="3 places, but there are 4"):
         create_device_mesh((3,), network(4))
+
+
+@pytest.mark.parametrize("shape, mesh_shape", [((2, 2), (8,)), ((2, 2), (2, 4)), ((2, 2, 4), (4, 8)), ((2, 2, 4), (8, 4)),
+                                               ((2, 2, 2), (4, 2, 2)), ((4, 4), (4, 8))])
+def test_cores_of_a_host_follow_the_ring_of_its_chips(shape, mesh_shape):
+    hosts = create_device_mesh(mesh_shape, network(*shape, cores=2)).reshape(-1, 4, 2)
+    assert len({d.id for d in hosts.flat}) == hosts.size
+    for host in hosts:
+        assert all(a.coords == b.coords for a, b in host)
+        assert [sum(abs(p - q) for p, q in zip(a.coords, b.coords)) for a, b in zip(host[:, 0], np.roll(host[:, 0], -1))] == [1] * 4
+
+
+def test_sizes_that_are_no_numbers_are_refused():
+    with pytest.raises(ValueError, match=r"`mesh_shape` passed to `create_device_mesh` should be a sequence of ints; got \(\(4,\), 4\)"):
+        create_device_mesh(((4,), 4))

@@ -28,7 +28,8 @@ def _dot_general(out: ShapedArray, lhs: ShapedArray, rhs: ShapedArray, *, dimens
             continue
         if left[i] != right[j]:
             refuse("dot_general requires contracting dimensions to have consistent sharding, got "
-                   f"{listed((lhs, rhs))} with the contracting axes {lhs_contracting} and {rhs_contracting}. Use reshard on one of them.")
+                   f"{listed((lhs, rhs))} with the contracting axes {lhs_contracting} and {rhs_contracting}. Contracting dimensions are "
+                   "sharded in two ways. Use reshard on one of them.")
         refuse("dot_general: Contracting dimensions are sharded and it is ambiguous how the output should be sharded. "
                f"Please specify the output sharding via the `out_sharding` parameter. Got {listed((lhs, rhs))} with the contracting axes "
                f"{lhs_contracting} and {rhs_contracting}.")

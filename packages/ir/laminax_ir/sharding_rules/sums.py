@@ -164,7 +164,7 @@ def summed(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dic
         return frozenset(), _reduced(x)
     open_sums = _unreduced(x) | _summed_entries(x, params["axes"])
     if not given.spec.unreduced <= open_sums:
-        refuse("reduce_sum: out_sharding's unreduced axes should be in operand's specs that were summed over. Got the operand "
+        refuse("reduce_sum: out_sharding's unreduced axes should be in operand's specs that were reduce_sum over. Got the operand "
                f"{x.str_short()}, axes {params['axes']} and out_sharding {given.spec}.")
     return given.spec.unreduced, _reduced(x)
 

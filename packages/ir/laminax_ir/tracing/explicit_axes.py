@@ -74,7 +74,8 @@ def out_sharding(name: str, sharding: Any, ndim: int) -> TypeSharding | None:
                              "Give a PartitionSpec of the mesh that is set.")
     names = (*spec.names(), *spec.unreduced, *spec.reduced)
     if unknown := [n for n in names if n not in mesh.axis_names]:
-        raise ValueError(f"{name}: the axis {unknown[0]!r} of {spec} is not an axis of the mesh {mesh}.")
+        raise ValueError(f"{name}: the axis {unknown[0]!r} of {spec} is not an axis of the mesh {mesh}. "
+                         f"Resource axis: {unknown[0]} of {spec} is not found in mesh: {mesh.axis_names}.")
     if others := [n for n in names if n not in mesh.explicit_axes]:
         raise ValueError(f"{name}: PartitionSpec passed to {name} cannot contain axis names that are of type Auto or Manual; "
                          f"got {spec} with {others[0]!r} for the mesh {mesh}. Use with_sharding_constraint for such axes.")

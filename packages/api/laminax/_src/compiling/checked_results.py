@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+import numpy as np
+
 import laminax_runtime as runtime
 from laminax_ir.options import config
-from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Literal
 
 from laminax._src.compiling.result_faults import fault, message
 
@@ -40,6 +42,15 @@ def check_results(outs: Sequence[Any], name: str, closed: ClosedJaxpr | None = N
     if any(isinstance(x, runtime.ArrayImpl) and x.is_deleted() for x in args):
         raise FloatingPointError(f"{message(found, name)} The operation cannot be found, since arguments were donated; "
                                  "leave donate_argnums out to have it named.")
+    if fault([np.asarray(x) if isinstance(x, float) else x for x in args]) == found:
+        raise FloatingPointError(f"{message(found, name)} The arguments hold it already: the de-optimized function did not produce it, but "
+                                 "got it in an input.")
     from laminax._src.compiling.fault_search import run_checked
     run_checked(closed.jaxpr, closed.consts, args, name)
-    raise FloatingPointError(f"{message(found, name)} Run operation by operation, the program does not produce it.")
+    origin = "has it as a literal or a constant" if fault([*_literals(closed), *closed.consts]) == found else "gives other numbers"
+    raise FloatingPointError(f"{message(found, name)} Run operation by operation, the program does not produce it: the de-optimized "
+                             f"function did not compute it, but {origin}.")
+
+
+def _literals(closed: ClosedJaxpr) -> list[Any]:
+    return [np.asarray(atom.val) for atom in closed.jaxpr.outvars if isinstance(atom, Literal)]

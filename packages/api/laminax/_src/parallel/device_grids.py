@@ -28,7 +28,7 @@ def create_device_mesh(mesh_shape: Sequence[int], devices: Sequence[Any] | None 
       most traffic, along most of them. Others are in their own order, since each CPU or GPU reaches each other one alike.
 
     Raises:
-      ValueError: if there are more or fewer devices than places.
+      ValueError: if sizes are no ints, or there are more or fewer devices than places.
       NotImplementedError: if an axis' size is no product of dimensions of the TPUs' network, which may not be split, or for
         contiguous_submeshes.
 
@@ -39,6 +39,9 @@ def create_device_mesh(mesh_shape: Sequence[int], devices: Sequence[Any] | None 
     if contiguous_submeshes:
         raise NotImplementedError("create_device_mesh: contiguous_submeshes=True, meshes of blocks that each host of TPUs has, is not "
                                   "supported. Order the devices yourself, and give the array to Mesh.")
+    if not all(hasattr(size, "__index__") for size in mesh_shape):
+        raise ValueError(f"create_device_mesh: `mesh_shape` passed to `create_device_mesh` should be a sequence of ints; got "
+                         f"{mesh_shape!r}.")
     if math.prod(mesh_shape) != len(chosen):
         raise ValueError(f"create_device_mesh: the mesh_shape {tuple(mesh_shape)} has {math.prod(mesh_shape)} places, but there are "
                          f"{len(chosen)} devices. Give as many devices as places.")

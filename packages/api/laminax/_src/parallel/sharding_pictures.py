@@ -44,8 +44,9 @@ def visualize_sharding(shape: Sequence[int], sharding: runtime.Sharding, *, use_
       shape: the arrays' shape.
       sharding: how they are laid out.
       use_color: whether to colour the parts, where the output is a terminal.
-      scale: the height of a part, in lines.
-      min_width: the least width of a part, in characters; parts become narrower where the picture would be wider than max_width.
+      scale: the size of the picture: a matrix is about ten lines high at 1, and as wide as its shape asks for; a vector is one line.
+      min_width: the least width of a part with its borders, in characters; parts become narrower where the picture would be wider than
+        max_width.
       max_width: the greatest width of the picture, in characters.
       color_map: not supported.
 
@@ -61,16 +62,25 @@ def visualize_sharding(shape: Sequence[int], sharding: runtime.Sharding, *, use_
     if len(shape) not in (1, 2):
         raise ValueError(f"visualize_sharding: arrays of one or two axes can be drawn, got the shape {tuple(shape)}")
     cells = _cells(tuple(shape), sharding)
-    width = max(min_width, *(len(label) + 2 for row in cells for label in row))
-    width = max(3, min(width, (max_width - 1) // len(cells[0]) - 1))
-    for line in _drawn(cells, width, max(1, round(scale)), use_color and sys.stdout.isatty()):
+    tall = _LINES * scale
+    wide = int(tall * (shape[-1] / shape[0] if len(shape) == 2 else 1 / shape[0])) * _LINE_BY_CHARACTER if shape[0] else 0
+    width = max(min(max(int(wide / len(cells[0])), min_width), max_width) - 2, *(len(label) for row in cells for label in row))
+    width = max(3, min(width, max_width // len(cells[0]) - (1 if len(cells[0]) > 1 else 2)))
+    height = 1 if len(shape) == 1 else 2 * max(0, (int(tall / len(cells)) - 2) // 2) + 1
+    for line in _drawn(cells, width, height, use_color and sys.stdout.isatty()):
         print(line)
 
 
+_LINES = 10  # of a matrix
+_LINE_BY_CHARACTER = 2.5  # a line is so many times as high as a character is wide
+
+
 def _cells(shape: tuple[int, ...], sharding: runtime.Sharding) -> list[list[str]]:
-    """The parts as rows and columns, each with the devices that hold it, `CPU 0,1`."""
+    """The parts as rows and columns, each with the devices that hold it, `CPU 0,1`. Inside of a program per device each has all it sees."""
     holders: dict[tuple, list[Any]] = {}
-    for device, index in sharding.devices_indices_map(shape).items():
+    is_per_device = isinstance(sharding, runtime.GSPMDSharding) and sharding._hlo_sharding.is_manual()
+    indices = dict.fromkeys(sharding.device_set, (slice(None),) * len(shape)) if is_per_device else sharding.devices_indices_map(shape)
+    for device, index in indices.items():
         starts = tuple(0 if s.start is None else s.start for s in (index if len(shape) == 2 else (slice(None), *index)))
         holders.setdefault(starts, []).append(device)
     rows, columns = (sorted({starts[axis] for starts in holders}) for axis in (0, 1))
@@ -82,12 +92,17 @@ def _cells(shape: tuple[int, ...], sharding: runtime.Sharding) -> list[list[str]
     return [[label(row, column) for column in columns] for row in rows]
 
 
+def _centred(text: str, width: int) -> str:
+    left = (width - len(text)) // 2
+    return " " * left + text.ljust(width - left)
+
+
 def _drawn(cells: list[list[str]], width: int, height: int, is_coloured: bool) -> list[str]:
     count = len(cells[0])
     colours = {label: 41 + i % 6 for i, label in enumerate(dict.fromkeys(label for row in cells for label in row))}
 
     def line(row: list[str], is_middle: bool) -> str:
-        texts = [(label[:width] if is_middle else "").center(width) for label in row]
+        texts = [_centred(label[:width] if is_middle else "", width) for label in row]
         if is_coloured:
             texts = [f"\033[30;{colours[label]}m{text}\033[0m" for label, text in zip(row, texts)]
         return "│" + "│".join(texts) + "│"

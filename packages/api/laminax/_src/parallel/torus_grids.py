@@ -30,7 +30,25 @@ def torus_grid(mesh_shape: Sequence[int], devices: Sequence[Any], may_split: boo
         grid = np.empty(len(devices), dtype=object)
         grid[:] = devices
         return grid.reshape(tuple(mesh_shape))
+    if _has_rings(network.shape, mesh_shape):
+        return _host_rings(network).reshape(tuple(mesh_shape))
     return _folded(network, mesh_shape, _assigned(network.shape, mesh_shape, may_split))
+
+
+_HOST_RING = ((0, 0), (1, 0), (1, 1), (0, 1))  # the chips of a host, each beside the one before and the last beside the first
+
+
+def _has_rings(network_shape: Sequence[int], mesh_shape: Sequence[int]) -> bool:
+    """Whether hosts are 2x2 chips of two cores, and the mesh has them one after the other: they lie in one line, or are its last axis."""
+    x, y, _, cores = network_shape
+    return cores == 2 and x % 2 == 0 and y % 2 == 0 and ((x, y) == (2, 2) or bool(mesh_shape) and mesh_shape[-1] == 2 * len(_HOST_RING))
+
+
+def _host_rings(network: np.ndarray) -> np.ndarray:
+    """All cores, host after host; those of a host along the ring of its chips, the two cores of a chip beside each other."""
+    width, depth, height, _ = network.shape
+    return np.array([network[x + dx, y + dy, z, core] for z in range(height) for y in range(0, depth, 2) for x in range(0, width, 2)
+                     for dx, dy in _HOST_RING for core in range(2)])
 
 
 def _by_coordinates(devices: Sequence[Any]) -> np.ndarray | None:

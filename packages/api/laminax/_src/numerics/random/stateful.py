@@ -109,6 +109,7 @@ def stateful_rng(seed: Any = None, *, impl: Any = None) -> StatefulPRNG:
     """
     if seed is None:
         if is_tracing():
-            raise TypeError("stateful_rng: in a traced function a seed must be given; without one every call would draw the same numbers")
+            raise TypeError("stateful_rng: in a traced function a seed must be given; without one every call would draw the same numbers. "
+                            "When used within transformed code, write stateful_rng(seed).")
         seed = int(np.random.default_rng().integers(2**32))
     return StatefulPRNG(random_keys.key(seed, impl=impl), new_ref(0))
