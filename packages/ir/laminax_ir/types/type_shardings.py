@@ -67,7 +67,7 @@ def type_sharding(sharding: Any, shape: Sequence[int], name: str = "ShapedArray"
     if mesh is None or spec is None or not mesh.explicit_axes:
         return None
     if len(spec) > len(shape) and any(spec.partitions[len(shape):]):
-        raise ValueError(f"{name}: Length of sharding.spec must not exceed the number of axes: the spec {spec} has {len(spec)} entries, and "
+        raise ValueError(f"{name}: Length of sharding.spec is over the number of axes: the spec {spec} has {len(spec)} entries, and "
                          f"the array of shape {tuple(shape)} has {len(shape)} axes. "
                          "Shorten the spec.")
     explicit = set(mesh.explicit_axes)
