@@ -305,7 +305,8 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         if types and (difference := _difference(types[-1], (tree, out_avals))):
             what, found, expected = difference
             raise TypeError(complaint(f"'s first element had {what}:\n    {found}\nwhile the custom_vjp-decorated function {name} had "
-                                      f"output {what}:\n    {expected}."))
+                                      f"output {what}:\n    {expected}.\nIt got fwd output type {found} which doesn't match the function's "
+                                      f"{expected}."))
         residuals, residual_tree = tree_flatten(pair[1])
         for leaf in residuals:
             if isinstance(leaf, Ref) and not any(leaf is x for x in leaves):
@@ -350,7 +351,9 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
                 path = keystr(tree_flatten_with_path(examples)[0][index][0])
                 raise ValueError(f"Custom VJP bwd rule {rule} must produce an output with the shapes and dtypes of the args tuple of the "
                                  f"primal function, but at output{path} the bwd rule produced an output of type {error.found} "
-                                 f"corresponding to an input of type {_long(aval)}.{error.advice}") from None
+                                 f"corresponding to an input of type {_long(aval)}.{error.advice} At output{path} the bwd rule attached to "
+                                 f"{function_name(self.fun)} produced an output of type {error.found}, which the input's cotangent does not have."
+                                 ) from None
         return checked
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Sequence, cast
 
 import numpy as np
@@ -10,6 +11,7 @@ from laminax_ir.functions.weak_scalars import shaped, weak_scalar
 from laminax_ir.ops.collectives import psum_shared
 from laminax_ir.ops.conversion import convert_element_type_p
 from laminax_ir.pytrees.pytree import keystr, structure_errors, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
+from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.refs.refs import Ref
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
@@ -34,6 +36,7 @@ from laminax_transforms.differentiation.nonzero_flags import flags_of, mirrored
 from laminax_transforms.differentiation.saved_values import Place, SavedValues, argument_places, is_whole, without_arguments
 
 if TYPE_CHECKING:
+    from laminax_ir.programs.jaxpr import Jaxpr
     from laminax_ir.pytrees.pytree import PyTreeDef
     from laminax_ir.types.annotations import Array, ArrayLike
 
@@ -201,19 +204,28 @@ class _LinearizedFunction(LinearFunction):
         """Which results have tangents that may be nonzero: a tree of bools like the result."""
         return mirrored(self.out_tree, [index is not None for index in self.program.results])
 
-    def __call__(self, *tangents: Any) -> Array:
+    def __call__(self, *tangents: Any) -> Any:
+        return self._results(self.program.apply(self._checked(tangents)))
+
+    def _checked(self, tangents: tuple) -> list[Any]:
+        """The tangents of the differentiated primals."""
         if tree_structure(tangents) != self.in_tree:
             raise TypeError("linearized function: the tangents must have the structure of the primals; " +
                             where_trees_part(self.in_tree, tangents, "primals", "tangents"))
         checked = [_checked_tangent(f"tangents{keystr(path)}", _AvalOnly(aval), t, *_LINEARIZED_MISMATCHES)
                    for aval, (path, t) in zip(self.in_avals, tree_flatten_with_path(tangents)[0])]
-        out = self.program.apply([t for t, has in zip(checked, self.mask) if has])
+        return [t for t, has in zip(checked, self.mask) if has]
+
+    def _results(self, out: Sequence[Any]) -> Any:
         return tree_unflatten(self.out_tree, [instantiate(t, aval) for t, aval in zip(out, self.out_avals)])
 
     @property
-    def func(self) -> Callable:
-        """The function of the residuals and the tangents: `func(*args, *tangents)` is what this function returns."""
-        return self._apply
+    def func(self) -> partial:
+        """The function of the residuals and the tangents: `func(*args, *tangents)` is what this function returns.
+
+        It is a `functools.partial` of the linear program, which is `func.args[0]`: a jaxpr of the residuals and the tangents.
+        """
+        return partial(self._evaluate, self.program.to_jaxpr()[0])
 
     @property
     def args(self) -> tuple[list[Any]]:
@@ -225,8 +237,11 @@ class _LinearizedFunction(LinearFunction):
         """Nothing; `func`, `args` and `keywords` are those of a `functools.partial`."""
         return {}
 
-    def _apply(self, residuals: Sequence[Any], *tangents: Any) -> Array:
-        return cast(_LinearizedFunction, self.replace(self.program.with_residuals(residuals), self.primals))(*tangents)
+    def _evaluate(self, jaxpr: Jaxpr, residuals: Sequence[Any], *tangents: Any) -> Any:
+        avals = [aval.to_tangent_aval() for aval, has in zip(self.in_avals, self.mask) if has]
+        given = [instantiate(t, aval) for t, aval in zip(self._checked(tangents), avals)]
+        out = iter(eval_jaxpr(jaxpr, (), *residuals, *given))
+        return self._results([ZERO if index is None else next(out) for index in self.program.results])
 
 
 class _AvalOnly:
