@@ -142,7 +142,7 @@ def test_an_argument_that_is_not_saved_is_let_go():
 
 
 def test_the_program_of_a_linearized_function_is_the_first_argument_of_its_func():
-    f_jvp = linearize(lambda x: (op.mul(op.sin(x), x), x, op.stop_gradient(x)), X)[1]
+    f_jvp = linearize(lambda x: (op.mul(op.sin(x), x), x, op.stop_gradient_p.bind(x)), X)[1]
     jaxpr = f_jvp.func.args[0]
     assert len(jaxpr.invars) == len(f_jvp.args[0]) + 1 and "sin" not in str(jaxpr)
     for found, expected in zip(f_jvp.func(*f_jvp.args, X), (np.cos(X) * X * X + np.sin(X) * X, X, 0 * X)):
