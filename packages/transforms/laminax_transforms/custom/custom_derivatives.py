@@ -352,7 +352,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
                 raise ValueError(f"Custom VJP bwd rule {rule} must produce an output with the shapes and dtypes of the args tuple of the "
                                  f"primal function, but at output{path} the bwd rule produced an output of type {error.found} "
                                  f"corresponding to an input of type {_long(aval)}.{error.advice} At output{path} the bwd rule attached to "
-                                 f"{function_name(self.fun)} produced an output of type {error.found}, which the input's cotangent does not have."
+                                 f"{function_name(self.fun)} produced an output of type {error.found}, which is not the cotangent's."
                                  ) from None
         return checked
 
