@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -391,3 +392,48 @@ def test_the_repr_of_notebooks():
 def test_importing_laminax_does_not_load_it():
     code = "import sys, laminax, laminax.numpy; laminax.jit(lambda x: x)(1.0); print([m for m in sys.modules if 'explaining' in m])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+_SCRIPT = """
+import sys
+import numpy as np
+import laminax, laminax.numpy as jnp
+
+laminax.config.update("persistent_cache_min_compile_time_secs", 0.0)
+
+
+def curve(x):
+    return jnp.sort(x @ x, axis=0) @ x
+
+
+x = np.ones((32, 32), np.float32)
+if len(sys.argv) > 1:
+    laminax.jit(curve)  # another function
+    f = laminax.jit(curve)
+    f(x)
+else:
+    f = curve
+print(*[f"{line.place.line}:{line.flops:.0f}:{line.bytes > 0}" for line in laminax.explain(f, x).lines])
+"""
+
+
+@pytest.mark.parametrize("arguments", [[], ["called before"]])
+def test_a_program_from_the_disk_has_the_lines_of_today(tmp_path, arguments):
+    script, cache = tmp_path / "curve.py", tmp_path / "cache"
+    environment = {**os.environ, "LAMINAX_COMPILATION_CACHE_DIR": str(cache), "LAMINAX_ENABLE_COMPILATION_CACHE": "1"}
+    found = []
+    for text in (_SCRIPT, "\n" * 20 + _SCRIPT):
+        script.write_text(text)
+        done = subprocess.run([sys.executable, str(script), *arguments], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        found.append(done.stdout.split())
+    assert found[0] == [f"10:{4 * 32**3}:True"] and found[1] == [f"30:{4 * 32**3}:True"]
+
+
+def test_values_in_the_memory_of_results_are_held_by_their_lines():
+    def fun(x):
+        y = jnp.sort(x @ x, axis=0)
+        return jnp.sort(y @ x, axis=1), jnp.sort(x, axis=0)
+
+    report = laminax.explain(fun, ones(100, 100))
+    assert report.line("y = jnp.sort").held >= 40_000

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from laminax._src.explaining.compiled_text import Index
 from laminax._src.explaining.wire import fields, packed
 
-Kind = Literal["argument", "result", "temporary", "constant"]
+Kind = Literal["argument", "result", "temporary", "constant", "reusing"]
 Position = tuple[str, Index]  # the name of an instruction, and the place of an array in its result
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 import laminax_runtime as runtime
+from laminax_ir.options.config_options import find
 from laminax_ir.programs.jaxpr import Jaxpr
 from laminax_ir.types.arguments import check_callable
 
@@ -22,7 +23,7 @@ from laminax._src.explaining.program_costs import ProgramCosts, program_costs
 from laminax._src.explaining.report import Report, SourceLine
 from laminax._src.explaining.schedule import Schedule
 from laminax._src.explaining.structure import spec_text, structure
-from laminax._src.explaining.texts import compiled_text, jaxpr_text, stablehlo_text
+from laminax._src.explaining.texts import Text, compiled_text, jaxpr_text, stablehlo_text
 
 
 class Explain:
@@ -55,13 +56,19 @@ class Explain:
             history.was_traced = trace_cache.misses == misses
             lowered = traced.lower()
             history.was_compiled = _is_compiled(lowered)
-            compiled = lowered.compile()
+            with _with_lines_in_key(True):  # else a program from the disk names the lines of an earlier version of the function
+                compiled = lowered.compile()
+                text = stablehlo_text(lowered.as_text(debug_info=True))
+                if history.was_compiled and isinstance(compiled, Compiled) and _names_other_lines(compiled, text):
+                    history.was_compiled_again = True
+                    lowered._traced.programs.clear()
+                    compiled = lowered.compile()
         if not isinstance(compiled, Compiled):
             raise NotImplementedError(f"explain: {jitted._laminax_jit.name} has symbolic sizes, and its costs depend on them. Give "
                                       "arguments of known shapes.")
         function = jitted._laminax_jit
         history.traces = traces_of(function.fun, compiled._signature.namer, function.entries, traced._traced)
-        return _report(traced, lowered, compiled, history)
+        return _report(traced, lowered, compiled, text, history)
 
     def diff(self, before: Report, after: Report) -> Difference:
         """What changed between two reports, such as those of two versions of a function: totals, lines, buffers, the program.
@@ -93,6 +100,7 @@ class Explain:
 
 
 explain = Explain()
+_with_lines_in_key = find("compilation_cache_include_metadata_in_key")
 
 
 def _is_compiled(lowered: Lowered) -> bool:
@@ -101,7 +109,15 @@ def _is_compiled(lowered: Lowered) -> bool:
     return any(key[0] == where for key in lowered._traced.programs)
 
 
-def _report(traced: Traced, lowered: Lowered, compiled: Compiled, history: History) -> Report:
+def _names_other_lines(compiled: Compiled, text: Text) -> bool:
+    """Whether a compiled program is one that the disk kept of a function whose lines stood elsewhere."""
+    lines = {place for place in text.places if place is not None}
+    return any(instruction.place not in lines for part, _ in _parts(compiled._program.executable)
+               for computation in read_module(part.as_text()).computations.values() for instruction in computation.instructions
+               if instruction.place is not None)
+
+
+def _report(traced: Traced, lowered: Lowered, compiled: Compiled, text: Text, history: History) -> Report:
     executable = compiled._program.executable
     closed = traced._traced.closed
     platform = lowered._module.platforms[0]
@@ -121,7 +137,7 @@ def _report(traced: Traced, lowered: Lowered, compiled: Compiled, history: Histo
     return Report(
         compiled._signature.name, executable.devices[0].platform, len(executable.devices), _source_lines(asked, costs, memory),
         asked.total.flops, sum(costs.bytes_at.values()), memory, blocks, history, tuple(costs.collectives), jaxpr_text(closed),
-        stablehlo_text(lowered.as_text(debug_info=True)), compiled_text(headings), getattr(executable, "decision", ""),
+        text, compiled_text(headings), getattr(executable, "decision", ""),
         any(schedule.has_unknown_loops for _, schedule in runs.values()))
 
 

@@ -49,6 +49,7 @@ class History:
     Attributes:
       phases: the phases that took place for this report, in order.
       was_traced, was_compiled: whether the caches of this process had the trace and the program.
+      was_compiled_again: whether it had it from the disk, of an earlier version with other lines.
       disk_hits, disk_misses: programs that the cache on disk had, and had not.
       traces: all traces of the function, the oldest first.
     """
@@ -56,6 +57,7 @@ class History:
     phases: list[Phase] = field(default_factory=list)
     was_traced: bool = False
     was_compiled: bool = False
+    was_compiled_again: bool = False
     disk_hits: int = 0
     disk_misses: int = 0
     traces: list[Retrace] = field(default_factory=list)

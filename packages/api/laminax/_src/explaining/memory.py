@@ -23,7 +23,8 @@ class Buffer:
     Attributes:
       size: its bytes.
       type: its type in the compiled program, `f32[64,256]`.
-      kind: "argument", "result" or "temporary".
+      kind: "argument", "result" or "temporary"; or "reusing" for a value in the memory of a result that is not there yet, or of a donated
+        argument that is not needed any more, which takes no memory of its own.
       name: the path of an argument or result, or the operation that made the value.
       place: the user's line that made it; None for arguments, and for what no line made.
       first, last: the steps of the run between which it is in memory, both included.
@@ -70,7 +71,7 @@ class MemoryRun:
     @property
     def at_peak(self) -> list[Buffer]:
         """The values in memory at the peak, the largest first."""
-        return [b for b in self.buffers if b.kind != "temporary" or b.first <= self.peak_step <= b.last]
+        return [b for b in self.buffers if b.kind in ("argument", "result") or b.kind == "temporary" and b.first <= self.peak_step <= b.last]
 
     @property
     def gaps(self) -> int:
@@ -133,13 +134,15 @@ def _buffer(life: Life, parameters: dict[str, int], results: dict[int, int], arg
     if kind == "argument":
         number = next((parameters[at] for at in positions if at in parameters), None)
         if number is None:  # a later value in the memory of a donated argument
-            return None
-        name, place = argument_names[number] if number < len(argument_names) else maker.name, None
+            kind = "reusing"
+        else:
+            name, place = argument_names[number] if number < len(argument_names) else maker.name, None
     elif kind == "result":
         number = results.get(id(life))
         if number is None:  # an earlier value in the memory of a result
-            return None
-        name = f"{result_names[number]} = {name}" if number < len(result_names) else name
+            kind = "reusing"
+        elif number < len(result_names):
+            name = f"{result_names[number]} = {name}"
     shapes = dict(maker.arrays)
     shape = shapes.get(life.index, "table of addresses" if maker.shape.startswith("(") else maker.shape.partition("{")[0])
     return Buffer(value.size, shape, kind, name, place, life.first, life.last)
@@ -203,7 +206,7 @@ def memory_of_sequence(sequence: Any, runs: dict[int, tuple[MemoryRun, Schedule]
         steps += run.steps
         in_use += [fixed + live - run.shared + count - own for count in run.in_use]
         buffers += [replace(b, first=b.first + start, last=min(b.last, len(run.steps) - 1) + start) for b in run.buffers
-                    if b.kind == "temporary"]
+                    if b.kind in ("temporary", "reusing")]
         for number in step.dead:
             if number in between:
                 buffer = between.pop(number)

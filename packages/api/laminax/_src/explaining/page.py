@@ -213,6 +213,8 @@ def _history(report: Report) -> Iterator[str]:
     yield '<h2 id="compiling">Tracing and compiling</h2>'
     kept = [name for name, is_kept in (("the trace", history.was_traced), ("the compiled program", history.was_compiled)) if is_kept]
     notes = [f"Kept from an earlier call: {' and '.join(kept)}."] if kept else []
+    if history.was_compiled_again:
+        notes.append("That program came from the disk and named lines of an earlier version, so it was compiled again.")
     if history.disk_hits or history.disk_misses:
         notes.append(f"The cache on disk had {history.disk_hits} programs, and had not {history.disk_misses}.")
     yield _paragraphs(notes)
