@@ -25,6 +25,7 @@ ROOMS: dict[str, list[str]] = {
     "laminax_lowering": ["planning", "writing", "rules", "lower regions"],
     "laminax_runtime": ["_one_process _jaxlib", "base", "backends", "arrays", "compiling", "running"],
     "laminax._src": [
-        "base", "placement", "compiling", "autojit parallel", "exporting", "debugging", "explaining", "numerics", "linen", "names",
+        "base", "placement", "inspecting", "compiling", "autojit parallel", "exporting", "debugging", "explaining", "numerics", "linen",
+        "names",
     ],
 }

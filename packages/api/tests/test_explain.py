@@ -156,9 +156,9 @@ def test_memory_agrees_with_the_compiler(name):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_no_two_values_are_in_one_place_at_once(name):
-    from laminax._src.explaining.assignments import read_assignment
-    from laminax._src.explaining.compiled_text import read_module
-    from laminax._src.explaining.schedule import schedule
+    from laminax._src.inspecting.assignments import read_assignment
+    from laminax._src.inspecting.compiled_text import read_module
+    from laminax._src.inspecting.schedule import schedule
     fun, args = PROGRAMS[name]
     executable = laminax.jit(fun).lower(*args).compile()._program.executable
     stats = executable.memory_analysis()
@@ -437,3 +437,33 @@ def test_values_in_the_memory_of_results_are_held_by_their_lines():
 
     report = laminax.explain(fun, ones(100, 100))
     assert report.line("y = jnp.sort").held >= 40_000
+
+
+# Out of memory
+
+
+def gram(x, y):
+    g = jnp.sort(x[:, None] * y[None, :], axis=0)
+    return jnp.sort(g, axis=1).sum()
+
+
+@pytest.mark.skipif(laminax.default_backend() != "cpu", reason="asks for as much memory as no host has")
+@pytest.mark.parametrize("is_compiled_ahead", [False, True])
+def test_an_error_for_lack_of_memory_names_the_largest_buffers(is_compiled_ahead):
+    x = ones(2**24)
+    with pytest.raises(laminax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED") as caught:
+        fun = laminax.jit(gram)
+        laminax.block_until_ready((fun.lower(x, x).compile() if is_compiled_ahead else fun)(x, x))
+    lines = caught.value.__notes__[0].splitlines()
+    title = "the compiled gram" if is_compiled_ahead else "jit(gram)"
+    assert lines[0].startswith(f"{title} needs ") and lines[0].endswith(" PB of memory at once. Its largest buffers are:")
+    assert len(lines) == 5 and "laminax.explain(f, *args)" in lines[-1]
+    for line in lines[1:4]:  # of 2**48 elements, 4 or 8 bytes each
+        assert re.match(r"  (1.13 PB, f32|2.25 PB, s64)\[[\d,]*\]: \w+, made at test_explain.py:\d+$", line)
+
+
+def test_a_program_that_no_memory_holds_can_be_explained():
+    struct = laminax.ShapeDtypeStruct((2**24,), np.float32)
+    report = laminax.explain(gram, struct, struct)
+    assert report.memory.peak > 2**50
+    assert report.memory.at_peak[0].place.text.startswith(("g = jnp.sort", "return jnp.sort"))

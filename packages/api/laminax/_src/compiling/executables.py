@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # loaded when something is lowered
 class Program:
     """A compiled program with its calling convention: constants first, key and float0 arrays as the arrays that store them."""
 
-    __slots__ = ("executable", "const_args", "out_avals", "is_wrapping", "effects")
+    __slots__ = ("executable", "const_args", "out_avals", "is_wrapping", "effects", "_may_exceed_memory")
 
     def __init__(self, executable: runtime.Executable | runtime.ExecutableSequence, const_args: list[Any], out_avals: Sequence[ShapedArray],
                  is_wrapping: bool, effects: frozenset[Any]) -> None:
@@ -45,9 +45,21 @@ class Program:
         self.out_avals: Sequence[ShapedArray] = out_avals
         self.is_wrapping: bool = is_wrapping
         self.effects: frozenset[Any] = effects
+        self._may_exceed_memory: bool | None = None
 
     def __reduce__(self) -> tuple[type[Any], tuple[Any, ...]]:
-        return Program, tuple(getattr(self, name) for name in self.__slots__)
+        return Program, (self.executable, self.const_args, self.out_avals, self.is_wrapping, self.effects)
+
+    @property
+    def may_exceed_memory(self) -> bool:
+        """Whether it runs on a host and needs more than half of its memory."""
+        if self._may_exceed_memory is None:
+            self._may_exceed_memory = False
+            if self.executable.devices[0].platform == "cpu" and (memory := _host_memory()) is not None:
+                stats = self.executable.memory_analysis()
+                needed = stats.temp_size_in_bytes + stats.output_size_in_bytes
+                self._may_exceed_memory = 2 * len(self.executable.devices) * needed > memory
+        return self._may_exceed_memory
 
     def run(self, args: Sequence[Any]) -> list[Any]:
         """Runs the program on one value per argument; returns one array per result."""
@@ -131,6 +143,29 @@ def note_repeated_arguments(error: Exception, title: str, args: Sequence[Any], d
         if len(places) > 1 and any(donated[i] for i in places):
             error.add_note(f"{title}: the arguments {' and '.join(map(namer, places))} are the same array, and donated. Give copies, "
                            "x.copy(), or do not donate.")
+
+
+def raise_if_out_of_memory(program: Program, outs: Sequence[Any]) -> None:
+    """Raises the error of a call that has found too little memory; on the CPU it is left in the results, with nobody to say what it was."""
+    if program.may_exceed_memory and outs and type(outs[0]) is runtime.ArrayImpl:
+        try:
+            outs[0].block_until_ready()
+        except runtime.XlaRuntimeError as error:
+            if "RESOURCE_EXHAUSTED" in str(error):
+                raise
+
+
+def note_largest_buffers(error: Exception, title: str, program: Program, namer: Callable[[int], str], count: int) -> None:
+    """Adds to the error of a call that found too little memory: what the program needs, its three largest buffers, and what to do."""
+    if "RESOURCE_EXHAUSTED" not in str(error) and "out of memory" not in str(error).lower():
+        return
+    from laminax._src.inspecting.memory import memory_note
+    try:
+        names = [*[f"constant {i}" for i in range(len(program.const_args))], *map(namer, range(count))]
+        kept = program.executable.kept if isinstance(program.executable, runtime.Executable) else (True,) * len(names)
+        error.add_note(memory_note(program.executable, title, [name for name, is_kept in zip(names, kept) if is_kept]))
+    except (runtime.XlaRuntimeError, NotImplementedError, ValueError):  # where the platform does not tell, the error stays as it is
+        pass
 
 
 def _stored(x: Any) -> Any:

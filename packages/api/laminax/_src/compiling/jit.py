@@ -36,8 +36,10 @@ from laminax._src.compiling.executables import (
     execution_device,
     lower_program,
     lowering_platform,
+    note_largest_buffers,
     note_repeated_arguments,
     overflow_error,
+    raise_if_out_of_memory,
     report_unusable_donations,
 )
 from laminax._src.compiling.key_uses import mark_results, use_keys
@@ -306,13 +308,16 @@ class JitFunction:
     def run(self, call: Call, traced: TracedFunction) -> tuple[list[Any], Program]:
         program = self.program(traced, call, self.place(traced, call))
         try:
-            return program.run(call.leaves), program
+            outs = program.run(call.leaves)
+            raise_if_out_of_memory(program, outs)
+            return outs, program
         except runtime.DeletedArrayError as error:
             raise deleted_argument_error(error, f"jit({self.name})", call.leaves, call.namer(self.fun)) from None
         except OverflowError as error:
             raise overflow_error(error, f"jit({self.name})", call.leaves, call.namer(self.fun)) from None
         except runtime.XlaRuntimeError as error:
             note_repeated_arguments(error, f"jit({self.name})", call.leaves, self.donated(call), call.namer(self.fun))
+            note_largest_buffers(error, f"jit({self.name})", program, call.namer(self.fun), len(call.leaves))
             raise
 
     def bind(self, call: Call, traced: TracedFunction) -> Any:

@@ -22,7 +22,14 @@ from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_a
 
 from laminax._src.compiling.abstract_arguments import AvalHolder
 from laminax._src.compiling.checked_results import check_results, is_checking
-from laminax._src.compiling.executables import Program, check_none_deleted, deleted_argument_error, lowering_platform
+from laminax._src.compiling.executables import (
+    Program,
+    check_none_deleted,
+    deleted_argument_error,
+    lowering_platform,
+    note_largest_buffers,
+    raise_if_out_of_memory,
+)
 from laminax._src.compiling.ref_calls import RefUse, pure_call
 from laminax._src.compiling.sized_functions import at_call
 from laminax._src.placement.partitioning import Partitioning, committed_sharding
@@ -429,11 +436,15 @@ class Compiled(_Stage):
             self._check_layouts(values)
         try:
             outs = self._program.run(values)
+            raise_if_out_of_memory(self._program, outs)
             if is_checking():
                 check_results(outs, f"the compiled {self._name}")
             return tree_unflatten(self.out_tree, outs if use is None else use.write_back(leaves, outs)), outs, leaves
         except runtime.DeletedArrayError as error:
             raise deleted_argument_error(error, f"the compiled {self._name}", leaves, self._path) from None
+        except runtime.XlaRuntimeError as error:
+            note_largest_buffers(error, f"the compiled {self._name}", self._program, self._path, len(leaves))
+            raise
 
     def _check_layouts(self, leaves: Sequence[Any]) -> None:
         """Arrays must have the layouts for which the program was compiled."""

@@ -15,8 +15,8 @@ from typing import Iterator, Sequence
 
 from laminax_lowering.planning.estimates import HEAVY_OPERATIONS_PER_BYTE
 
-from laminax._src.explaining.compiled_text import Computation, Instruction, Module, dimensions, num_bytes, num_elements
-from laminax._src.explaining.places import Place
+from laminax._src.inspecting.compiled_text import Computation, Instruction, Module, dimensions, num_bytes, num_elements
+from laminax._src.inspecting.places import Place
 
 # The cost of an element in the bytes that move in the same time; all other elementwise operations cost _SIMPLE.
 _SIMPLE = 0.5

@@ -6,8 +6,8 @@ from html import escape
 from typing import TYPE_CHECKING, Iterator
 
 from laminax._src.explaining.page import document
-from laminax._src.explaining.places import byte_text, change_text, count_text
 from laminax._src.explaining.tables import Row, table
+from laminax._src.inspecting.places import byte_text, change_text, count_text
 
 if TYPE_CHECKING:
     from laminax._src.explaining.differences import Difference

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Iterator
 
 from laminax._src.explaining.difference_page import difference_page
-from laminax._src.explaining.memory import Buffer
 from laminax._src.explaining.page import framed
-from laminax._src.explaining.places import byte_text, change_text, count_text
 from laminax._src.explaining.report import Report, SourceLine, show_page
+from laminax._src.inspecting.memory import Buffer
+from laminax._src.inspecting.places import byte_text, change_text, count_text
 
 
 @dataclass(frozen=True)

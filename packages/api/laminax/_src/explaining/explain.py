@@ -14,16 +14,16 @@ from laminax._src.compiling.jit import jit
 from laminax._src.compiling.stages import Compiled, Lowered, Traced
 from laminax._src.compiling.tracing import trace_cache
 from laminax._src.explaining.compiled_costs import CompiledCosts, compiled_costs
-from laminax._src.explaining.compiled_text import Module, read_module
 from laminax._src.explaining.differences import Difference, difference
 from laminax._src.explaining.history import History, Recorder, traces_of
-from laminax._src.explaining.memory import MemoryRun, memory_of_module, memory_of_sequence
-from laminax._src.explaining.places import Place
 from laminax._src.explaining.program_costs import ProgramCosts, program_costs
 from laminax._src.explaining.report import Report, SourceLine
-from laminax._src.explaining.schedule import Schedule
 from laminax._src.explaining.structure import spec_text, structure
 from laminax._src.explaining.texts import Text, compiled_text, jaxpr_text, stablehlo_text
+from laminax._src.inspecting.compiled_text import Module, read_module
+from laminax._src.inspecting.memory import MemoryRun, memory_of_module, memory_of_sequence
+from laminax._src.inspecting.places import Place
+from laminax._src.inspecting.schedule import Schedule
 
 
 class Explain:

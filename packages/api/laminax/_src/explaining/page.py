@@ -10,11 +10,11 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Iterable, Iterator, Sequence
 
-from laminax._src.explaining.memory import Buffer, MemoryRun, alike
-from laminax._src.explaining.places import Place, byte_text, count_text
 from laminax._src.explaining.source_table import source_table
 from laminax._src.explaining.structure import Block, repeated
 from laminax._src.explaining.tables import Row, bar, table
+from laminax._src.inspecting.memory import Buffer, MemoryRun, alike
+from laminax._src.inspecting.places import Place, byte_text, count_text
 
 if TYPE_CHECKING:
     from laminax._src.explaining.report import Report

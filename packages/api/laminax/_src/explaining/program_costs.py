@@ -22,7 +22,7 @@ from laminax_ir.programs.primitive import Primitive, Trait
 from laminax_ir.types import dtypes
 from laminax_lowering.planning.operation_costs import HEAVY, heavy_work
 
-from laminax._src.explaining.places import Place, place_of
+from laminax._src.inspecting.places import Place, place_of
 
 _REDUCTIONS: frozenset[Primitive] = frozenset(value for name, value in vars(reduction).items()
                                               if name.startswith(("reduce_", "arg")) and isinstance(value, Primitive))

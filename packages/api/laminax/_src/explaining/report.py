@@ -10,12 +10,12 @@ from pathlib import Path
 
 from laminax._src.explaining.compiled_costs import Collective
 from laminax._src.explaining.history import History
-from laminax._src.explaining.memory import MemoryRun
 from laminax._src.explaining.page import framed, page
-from laminax._src.explaining.places import Place
 from laminax._src.explaining.structure import Block
 from laminax._src.explaining.summary import summary
 from laminax._src.explaining.texts import Text
+from laminax._src.inspecting.memory import MemoryRun
+from laminax._src.inspecting.places import Place
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import linecache
 from html import escape
 from typing import TYPE_CHECKING, Iterator
 
-from laminax._src.explaining.places import Place, byte_text, count_text
+from laminax._src.inspecting.places import Place, byte_text, count_text
 
 if TYPE_CHECKING:
     from laminax._src.explaining.report import Report, SourceLine

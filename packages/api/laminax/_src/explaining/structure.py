@@ -12,8 +12,8 @@ from laminax_ir.programs.jaxpr import Jaxpr, JaxprEqn
 from laminax_ir.tracing.name_stacks import TRANSPOSE, scope_path
 
 from laminax._src.explaining.compiled_costs import Collective
-from laminax._src.explaining.places import Place, place_of
 from laminax._src.explaining.program_costs import ProgramCosts, count_of, counted_programs, program_costs, repetitions
+from laminax._src.inspecting.places import Place, place_of
 
 
 @dataclass

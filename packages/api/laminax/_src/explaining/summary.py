@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Iterator
 
-from laminax._src.explaining.memory import alike
-from laminax._src.explaining.places import byte_text, count_text
+from laminax._src.inspecting.memory import alike
+from laminax._src.inspecting.places import byte_text, count_text
 
 if TYPE_CHECKING:
     from laminax._src.explaining.report import Report

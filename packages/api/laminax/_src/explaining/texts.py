@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 
-from laminax._src.explaining.compiled_text import Module
-from laminax._src.explaining.places import Place
+from laminax._src.inspecting.compiled_text import Module
+from laminax._src.inspecting.places import Place
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Sequence
 
-from laminax._src.explaining.assignments import Kind, read_assignment
-from laminax._src.explaining.compiled_text import Instruction, Module
-from laminax._src.explaining.places import Place, byte_text
-from laminax._src.explaining.schedule import Life, Schedule, schedule
+from laminax._src.inspecting.assignments import Kind, read_assignment
+from laminax._src.inspecting.compiled_text import Instruction, Module, read_module
+from laminax._src.inspecting.places import Place, byte_text
+from laminax._src.inspecting.schedule import Life, Schedule, schedule
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ class MemoryRun:
     @property
     def at_peak(self) -> list[Buffer]:
         """The values in memory at the peak, the largest first."""
-        return [b for b in self.buffers if b.kind in ("argument", "result") or b.kind == "temporary" and b.first <= self.peak_step <= b.last]
+        step = self.peak_step
+        return [b for b in self.buffers if b.kind in ("argument", "result") or b.kind == "temporary" and b.first <= step <= b.last]
 
     @property
     def gaps(self) -> int:
@@ -234,7 +235,22 @@ def alike(buffers: Sequence[Buffer]) -> list[list[Buffer]]:
     return sorted(found.values(), key=lambda group: -sum(b.size for b in group))
 
 
-def largest_buffers(run: MemoryRun, count: int = 3) -> list[str]:
-    """The largest values at the peak, a line for each: `1.05 GB  f32[...]  tanh at train.py:12`."""
-    return [f"{byte_text(b.size)}, {b.type}: {'argument ' if b.kind == 'argument' else ''}{b.name}"
-            f"{f' at {b.place}' if b.place is not None else ''}" for b in run.at_peak[:count]]
+def memory_of(executable: Any, argument_names: Sequence[str], result_names: Sequence[str]) -> MemoryRun:
+    """The memory of what runs a program: an executable, or a sequence of them; names as for `memory_of_module`."""
+    parts = getattr(executable, "executables", None)
+    if parts is None:
+        return memory_of_module(read_module(executable.as_text()), executable, argument_names, result_names)[0]
+    modules = {id(part): read_module(part.as_text()) for part in parts}
+    runs = {id(part): memory_of_module(modules[id(part)], part, [], []) for part in parts}
+    return memory_of_sequence(executable, runs, modules, argument_names, result_names)
+
+
+def memory_note(executable: Any, title: str, argument_names: Sequence[str] = ()) -> str:
+    """What to add to the error of a call that found too little memory: the three largest buffers, and what to do."""
+    memory = memory_of(executable, argument_names, ())
+    largest = [f"  {byte_text(b.size)}, {b.type}: {'argument ' if b.kind == 'argument' else ''}{b.name}"
+               f"{f', made at {b.place}' if b.place is not None else ''}" for b in memory.at_peak[:3]]
+    return "\n".join([
+        f"{title} needs {byte_text(memory.peak)} of memory at once. Its largest buffers are:", *largest,
+        "laminax.explain(f, *args) reports all of them with the lines that made them. It runs nothing, and takes ShapeDtypeStructs for "
+        "arguments. Smaller batches, checkpoint around what is differentiated and donated arguments need less."])

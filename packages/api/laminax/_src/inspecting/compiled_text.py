@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Iterator
 
-from laminax._src.explaining.places import Place
+from laminax._src.inspecting.places import Place
 
 Index = tuple[int, ...]  # the place of an array in a tuple of tuples
 

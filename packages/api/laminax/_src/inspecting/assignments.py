@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from laminax._src.explaining.compiled_text import Index
-from laminax._src.explaining.wire import fields, packed
+from laminax._src.inspecting.compiled_text import Index
+from laminax._src.inspecting.wire import fields, packed
 
 Kind = Literal["argument", "result", "temporary", "constant", "reusing"]
 Position = tuple[str, Index]  # the name of an instruction, and the place of an array in its result

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Sequence
 
-from laminax._src.explaining.assignments import Value
-from laminax._src.explaining.compiled_text import Computation, Index, Instruction, Module, num_bytes
+from laminax._src.inspecting.assignments import Value
+from laminax._src.inspecting.compiled_text import Computation, Index, Instruction, Module, num_bytes
 
 Sources = dict[Index, int]  # for each array of a result the number of the value in which it lies
 
