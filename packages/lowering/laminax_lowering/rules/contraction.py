@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import laminax_lowering.rules.contraction_cpu  # noqa: F401
 from laminax_ir.ops import contraction as op
 from laminax_ir.ops.cumulative import cumsum
 from laminax_ir.ops.elementwise import bitwise_and, convert_element_type, le, lt, select, sub

@@ -107,8 +107,12 @@ def _emit_while(ctx: FunctionWriter, carry: Sequence[Value], condition: Callable
         return results
     avals = [v.aval for v in carry]
     kept = [terms_kept(ctx, v) for v in carry]
-    regions = [ctx.region(avals, condition),
-               ctx.region(avals, lambda *state: [terms_kept(ctx, v) for v in body(*[terms_kept(ctx, v) for v in state])])]
+    ctx.module.loop_depth += 1
+    try:
+        regions = [ctx.region(avals, condition),
+                   ctx.region(avals, lambda *state: [terms_kept(ctx, v) for v in body(*[terms_kept(ctx, v) for v in state])])]
+    finally:
+        ctx.module.loop_depth -= 1
     return [terms_kept(ctx, v) for v in _listed(ctx.emit("stablehlo.while", kept, regions=regions, results=avals))]
 
 

@@ -334,7 +334,7 @@ class FunctionWriter:
         """
         module = self.module
         closed = module.plan.programs.representative(closed)
-        key = (closed, self.platforms)
+        key = (closed, self.platforms, module.uses_cpu_kernels and module.loop_depth > 0)  # kernels are others in loops
         found = module.private_functions.get(key)
         if found is None:
             found = module.private_functions[key] = module.unique_name(name)

@@ -46,10 +46,11 @@ class ModuleContext:
         self.has_dynamic_shapes = False  # its own, or those of what it calls
         self.num_partitions = 1  # over how many devices the compiler splits the module
         self.uses_cpu_kernels = False  # whether it is certain to run on one CPU device, and may be written for that
+        self.loop_depth = 0  # how many loops are around what is being written
         self._channels = 0
         self.signatures: dict[tuple[ShapedArray, ...], str] = {}
         self._function_names: dict[str, int] = {}
-        self.private_functions: dict[tuple[ClosedJaxpr, tuple[str, ...]], str] = {}  # by program and platforms
+        self.private_functions: dict[tuple[ClosedJaxpr, tuple[str, ...], bool], str] = {}  # see the key
         self._places: dict[tuple[Any, ...], _Locations] = {}
         self._file_index: dict[Any, str] = {}
         self._aliases: dict[str, str] = {}
