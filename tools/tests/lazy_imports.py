@@ -73,6 +73,7 @@ LAZY: dict[tuple[str, str], str] = {
     ("laminax._src.parallel.sharding_constraints", "laminax._src.compiling.jit"): _COMPILED,
     ("laminax._src.setup", "laminax_ir.options.fixed_options"): "where variables of JAX are in the environment",
     ("laminax._src.setup", "laminax._src.parallel.sharding_constraints"): "when a value is placed anew",
+    ("laminax._src.setup", "laminax._src.parallel.device_orders"): "when a value of several processes is placed anew",
     ("laminax._src.setup", "laminax._src.compiling.resharding"): "when a value is placed or laid out anew",
     ("laminax.lib", "laminax_runtime"): _CONTENTS,
     ("laminax.numpy", "laminax_runtime"): _CONTENTS,

@@ -92,15 +92,6 @@ def test_extrema_are_split_as_asked():
                 reduce(x, (0,), out_sharding=P(None, unreduced={"x"}))
 
 
-@pytest.mark.parametrize("name", ["mtls_cert_file", "mtls_key_file", "mtls_ca_file", "mtls_peer_uri_prefix"])
-def test_one_process_has_no_connections_to_secure(name, monkeypatch):
-    from laminax_runtime.backends import backends
-    monkeypatch.setattr(backends, "started_clients", lambda: [])
-    with pytest.raises(NotImplementedError, match=f"{name} must be None"):
-        laminax.distributed.initialize(num_processes=1, **{name: "here"})
-    assert not laminax.distributed.is_initialized()
-
-
 def test_which_tangents_may_be_nonzero():
     def f(x, y):
         return {"product": x * y, "double": y["y"] * 2.0 if isinstance(y, dict) else y * 2.0}

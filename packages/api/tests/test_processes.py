@@ -12,6 +12,7 @@ sys.path.insert(0, str(FOLDER))
 import together  # noqa: E402
 
 
-@pytest.mark.parametrize("file, count, devices", [("cases_of_collectives.py", 2, 2)])
+@pytest.mark.parametrize("file, count, devices", [
+    ("cases_of_collectives.py", 2, 2), ("cases_of_arrays.py", 2, 2), ("cases_of_multihost_utils.py", 3, 2), ("cases_of_pmap.py", 2, 4)])
 def test_cases(file, count, devices):
     together.check(FOLDER / file, count, devices)

@@ -27,7 +27,6 @@ REFUSED = [
     ("experimental.custom_partitioning", "SdyShardingRule", ((), ()), {}, "shard_map"),
     ("experimental.custom_partitioning", "ArrayMapping", ("i",), {}, "shard_map"),
     ("experimental.custom_partitioning", "CompoundFactor", ("i", "j"), {}, "shard_map"),
-    ("experimental.multihost_utils", "reached_preemption_sync_point", (3,), {}, "Save at fixed steps"),
     ("experimental.pallas", "pallas_call", (abs,), {"grid": (2,)}, "laminax.ffi.ffi_call"),
     ("experimental.pallas.ops.tpu.splash_attention", "splash_attention_kernel", (), {}, "dot_product_attention"),
     ("nn", "get_scaled_dot_general_config", ("mxfp8",), {}, "lax.scaled_dot"),

@@ -34,7 +34,7 @@ OFFERS: dict[str, str] = {
         register_scalar_listener unregister_event_duration_listener unregister_event_listener
         unregister_event_time_span_listener unregister_scalar_listener""",
     "arrays.shardings": "hlo_sharding_of_bytes op_sharding_of_bytes",
-    "backends.processes": "connect disconnect has_credentials state",
+    "backends.processes": "ProcessFailureError connect disconnect has_credentials state",
     "base.options": "transfer_guard",
     "base.process_options": "check_proxy_envs distributed_verify_secure_credentials",
     "compiling.compilation_cache": "_cache_in",

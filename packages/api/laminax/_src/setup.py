@@ -52,6 +52,9 @@ def _evaluate_placement(primitive: Primitive, operands: Sequence[Any], params: d
 
 
 def _reshard(x: runtime.ArrayImpl, sharding: runtime.Sharding) -> runtime.ArrayImpl | None:
+    if not runtime.have_same_devices(x.sharding, sharding):
+        from laminax._src.parallel.device_orders import reorder
+        return reorder(x, sharding)
     from laminax._src.compiling.resharding import reshard_by_program
     return reshard_by_program(x, sharding)
 

@@ -303,6 +303,8 @@ class _Methods(_Base):
         if (plain := layouts.in_default_layout(self)) is not self:  # programs misread jaxlib 0.10's own copy of an array of another layout
             return layouts.relayout(plain, layouts.layout_from_jaxlib(self._pjrt_layout))
         sharding = self._sharding
+        if not sharding.is_fully_addressable:
+            return ArrayImpl(self.aval, sharding, [part.__copy__() for part in _parts(self)], self._committed, _skip_checks=True)
         (copy,) = _jaxlib.batched_copy_to_devices(
             [self], [sharding._internal_device_list], [sharding], [_jaxlib.ArrayCopySemantics.ALWAYS_COPY]
         )
@@ -373,16 +375,20 @@ _buffer_dtypes = frozenset(np.dtype(code) for code in "?bhilqBHILQefdFD")
 
 
 def _parts(array: ArrayImpl) -> list[ArrayImpl]:
-    """The single-device arrays that make up an array."""
-    return [array] if array._sharding.num_devices == 1 else array._arrays
+    """The single-device arrays of this process that make up an array."""
+    if array._sharding.num_devices > 1:
+        return array._arrays
+    return [array] if array._sharding.is_fully_addressable else []
 
 
 def _gather(array: ArrayImpl) -> np.ndarray:
     """The value of an array, put together from its parts on the host."""
     if not array._sharding.is_fully_addressable:
         raise RuntimeError(
-            f"The value of {array.aval.str_short()} cannot be read: parts of it are on devices of other processes. "
-            "Read the local parts with .addressable_shards, or replicate the array first."
+            f"The value of {array.aval.str_short()} cannot be read: parts of it are on devices of other processes. Fetching value for "
+            "`jax.Array` that spans non-addressable (non process local) devices is not possible. You can use "
+            "`jax.experimental.multihost_utils.process_allgather` to bring all parts to every process, or read those of this process with "
+            "`.addressable_shards`."
         )
     parts = _parts(array)
     for part in parts:

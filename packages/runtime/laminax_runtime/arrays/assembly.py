@@ -100,18 +100,20 @@ def make_array_from_process_local_data(
 ) -> Any:
     """Arrays from the data that this process has of them: all of it, where the devices are all this process's own.
 
+    Along each axis the data is either the whole, or what this process's devices hold of it, in its order.
+
     Args:
         sharding: how the arrays are laid out: a sharding, a device, a partition spec on the mesh that is set, or a pytree of these
             that is a prefix of `local_data`.
         local_data: a NumPy array or a pytree of them.
-        global_shape: the shape of the whole, or a pytree of shapes; None, or None for an axis, takes the data's.
+        global_shape: the shape of the whole, or a pytree of shapes; None, or None for an axis, is the data's times the number of
+            processes' shares.
 
     Returns:
         A pytree like `local_data`, of arrays.
 
     Raises:
-        ValueError: the shape of the whole is not that of the data.
-        NotImplementedError: devices of other processes belong to the sharding.
+        ValueError: the data is neither the whole nor this process's share of it, or the shape of the whole does not follow from it.
     """
     leaves, tree = pytree.tree_flatten(local_data)
     layouts = [_as_layout(layout) for layout in pytree.broadcast_prefix(sharding, local_data)]
@@ -133,12 +135,11 @@ def _as_layout(layout: Any) -> shardings.Sharding:
 
 
 def _from_local(sharding: shardings.Sharding, data: Any, global_shape: Sequence[int | None] | None) -> ArrayImpl:
-    if not sharding.is_fully_addressable:
-        raise NotImplementedError(
-            f"make_array_from_process_local_data: {sharding} has devices of other processes, which is not supported. "
-            "Use make_array_from_callback, which asks for the parts of this process by their place in the whole."
-        )
     data = np.asarray(data)
+    if not sharding.is_fully_addressable:
+        shape = _global_shape(sharding, data.shape, global_shape)
+        places = [_places(sharding, data.shape, shape, axis) for axis in range(data.ndim)]
+        return make_array_from_callback(shape, sharding, lambda index: data[tuple(map(_placed, places, index))], data.dtype)
     if global_shape is not None:
         wanted = tuple(have if size is None else size for size, have in zip(global_shape, data.shape, strict=False))
         if len(global_shape) != data.ndim or wanted != data.shape:
@@ -147,3 +148,55 @@ def _from_local(sharding: shardings.Sharding, data: Any, global_shape: Sequence[
                 f"the whole array, but it has shape {data.shape} and global_shape is {tuple(global_shape)}"
             )
     return transfer.device_put(data, sharding)
+
+
+def _global_shape(sharding: shardings.Sharding, local: tuple[int, ...], given: Sequence[int | None] | None) -> tuple[int, ...]:
+    """The shape of the whole: each axis as it is given, or else as many times the data's as there are processes that split it."""
+    if given is not None and len(given) != len(local):
+        raise ValueError(f"make_array_from_process_local_data: the data has shape {local}, and global_shape {tuple(given)} has another "
+                         "rank")
+    found = []
+    for axis, size in enumerate(given if given is not None else (None,) * len(local)):
+        count = _count_of_shares(sharding, axis, len(local)) if size is None else 0
+        if count is None:
+            raise ValueError(
+                f"make_array_from_process_local_data: Unable to compute global_shape due to non-uniform sharding: the processes' shares of "
+                f"axis {axis} under {sharding} overlap, or are not of one size. Specify global shape directly."
+            )
+        found.append(local[axis] * count if size is None else size)
+    return tuple(found)
+
+
+def _count_of_shares(sharding: shardings.Sharding, axis: int, ndim: int) -> int | None:
+    """Into how many equal shares the processes split an axis; None if their shares overlap without being equal."""
+    shares: dict[int, set[tuple[int, int]]] = {}
+    size = sharding.num_devices  # which any of its axes divides
+    for device, index in sharding.devices_indices_map((size,) * ndim).items():
+        shares.setdefault(device.process_index, set()).add(index[axis].indices(size)[:2])
+    distinct = set(map(frozenset, shares.values()))
+    is_split = sum(map(len, distinct)) == len(set().union(*distinct)) and len(set(map(len, distinct))) == 1
+    return len(distinct) if is_split else None
+
+
+def _places(sharding: shardings.Sharding, local: tuple[int, ...], shape: tuple[int, ...], axis: int) -> dict[int, int] | None:
+    """Where in the data each part of an axis begins, by where it begins in the whole; None if the data has the whole axis."""
+    if local[axis] == shape[axis]:
+        return None
+    parts = sharding.addressable_devices_indices_map(shape).values()
+    begins = sorted({index[axis].indices(shape[axis])[0] for index in parts})
+    size = sharding.shard_shape(shape)[axis]
+    if local[axis] != size * len(begins):
+        raise ValueError(
+            f"make_array_from_process_local_data: Invalid host data, each dimension should match either global or process shape. In "
+            f"dimension {axis}, the process data has {local[axis]} elements. Process addresses {size * len(begins)} elements and "
+            f"global_shape={shape}."
+        )
+    return {begin: i * size for i, begin in enumerate(begins)}
+
+
+def _placed(places: dict[int, int] | None, index: slice) -> slice:
+    """The slice of the data for a slice of the whole."""
+    if places is None:
+        return index
+    begin = places[index.start or 0]
+    return slice(begin, begin + index.stop - (index.start or 0))

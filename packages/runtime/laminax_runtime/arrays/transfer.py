@@ -213,6 +213,8 @@ def reshard(x: ArrayImpl, sharding: shardings.Sharding, copy_semantics: Any = _R
     if source is sharding or source == sharding:
         return x
     sharding.check_compatible_aval(x.shape)
+    if not (source.is_fully_addressable and sharding.is_fully_addressable):
+        return _reshard_over_processes(x, sharding)
     if _is_same_tiling(source, sharding, x.ndim) and _is_one_client(source, sharding):
         (moved,) = _jaxlib.batched_copy_to_devices([x], [sharding._internal_device_list], [sharding], [copy_semantics])
         return moved
@@ -225,6 +227,28 @@ def reshard(x: ArrayImpl, sharding: shardings.Sharding, copy_semantics: Any = _R
         if _resharder is not None and (moved := _resharder(x, sharding)) is not None:
             return moved
     return _reshard_by_host(x, sharding)
+
+
+def _reshard_over_processes(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl:
+    """`reshard` from or to devices of other processes, all of which do the same: values go from one to another by programs only.
+
+    Raises:
+        NotImplementedError: parts are on devices of other processes, and the sharding has not the same devices.
+    """
+    source = x._sharding
+    if shardings.has_terms(source) or shardings.has_terms(sharding):
+        return _reshard_by_program(x, sharding)
+    if shardings.have_same_devices(source, sharding) and _is_same_tiling(source, sharding, x.ndim):
+        return with_metadata(x, x.aval, sharding, True)
+    if source.device_set == sharding.device_set and _resharder is not None and (moved := _resharder(x, sharding)) is not None:
+        return moved
+    if source.is_fully_addressable or source.is_fully_replicated and source.has_addressable_devices:
+        return _reshard_by_host(x, sharding)
+    raise NotImplementedError(
+        f"device_put: {x.aval.str_short()} cannot be laid out as {sharding}: it is on devices of several processes, {source}. Cannot "
+        "reshard an input that is not fully addressable onto other devices. Lay it out over the same devices, or gather it with "
+        "multihost_utils.process_allgather and put the value where it is wanted."
+    )
 
 
 def _reshard_by_program(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl:
@@ -261,7 +285,8 @@ _resharder: Callable[[ArrayImpl, shardings.Sharding], ArrayImpl | None] | None =
 
 
 def set_resharder(resharder: Callable[[ArrayImpl, shardings.Sharding], ArrayImpl | None]) -> None:
-    """Installs the function that lays an array out anew over the same devices without the host, or returns None where it cannot."""
+    """Installs the function that lays an array out anew over the same devices without the host, or returns None where it cannot; for
+    devices of several processes, these may also come in another order."""
     global _resharder
     _resharder = resharder
 

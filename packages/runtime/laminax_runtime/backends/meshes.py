@@ -131,8 +131,22 @@ class Mesh(Restoring, NamedGrid):
 
     @property
     def local_mesh(self) -> Mesh:
-        """The mesh of the devices of this process: this one, as programs have one process."""
-        return self
+        """The mesh of the devices of this process; this one, where it has no others.
+
+        Raises:
+            ValueError: they are no block of the mesh: some are between those of other processes.
+        """
+        if not self.is_multi_process:
+            return self
+        mine = np.array([device.process_index == device.client.process_index() for device in self.devices.flat]).reshape(self.devices.shape)
+        lines = map(np.sort, np.nonzero(mine))
+        block = self.devices[tuple([slice(line[0], line[-1] + 1) if len(line) else slice(0) for line in lines])]
+        if block.size != len(self.local_devices):
+            raise ValueError(f"local_mesh: the devices of this process are no block of {self}: give each process devices that are "
+                             "neighbours "
+                             f"along every axis. When passing host local inputs or outputs, the mesh must be continuous; its devices' "
+                             f"processes are {np.vectorize(lambda d: d.process_index, otypes=[int])(self.devices).tolist()}")
+        return Mesh(block, self.axis_names)
 
     @functools.cached_property
     def local_devices(self) -> list[Any]:

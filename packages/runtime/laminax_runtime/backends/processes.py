@@ -7,12 +7,28 @@ they have when a platform starts, keep values under keys, wait for each other at
 from __future__ import annotations
 
 import atexit
-from collections.abc import Mapping
+import ctypes
+import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from laminax_runtime import _jaxlib
 from laminax_runtime.base import process_options
+
+
+class ProcessFailureError(_jaxlib.XlaRuntimeError):
+    """Processes of this program have failed while others worked with their devices.
+
+    Attributes:
+        failed_devices: the devices of these processes.
+        failed_processes: their numbers.
+    """
+
+    def __init__(self, failed_devices: Iterable[_jaxlib.Device], message: str = "") -> None:
+        self.failed_devices = set(failed_devices)
+        self.failed_processes = sorted({device.process_index for device in self.failed_devices})
+        super().__init__(f"Devices failed: {self.failed_devices}, of the processes {self.failed_processes}. {message}".rstrip())
 
 
 @dataclass
@@ -69,12 +85,21 @@ def connect(address: str, bind_address: str, num_processes: int, process_id: int
     if process_options.enable_preemption_service.value:
         state.preemption_sync_manager = _jaxlib.make_preemption_sync_manager()
         state.preemption_sync_manager.initialize(client)
-    atexit.register(disconnect)
+    atexit.register(_disconnect_at_exit)
+
+
+def _disconnect_at_exit() -> None:
+    """Leaves the others at the end of the program. Where an exception has ended it, they are not waited for: they may wait for this one."""
+    if getattr(sys, "last_value", None) is None:
+        disconnect()
+        return
+    for kept in (state.client, state.service):  # a client that is destroyed waits for all to leave, and without a service it aborts
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
 
 
 def disconnect() -> None:
     """Leaves the other processes, when all of them have come here; nothing, where there are none."""
-    atexit.unregister(disconnect)
+    atexit.unregister(_disconnect_at_exit)
     manager, client, service = state.preemption_sync_manager, state.client, state.service
     state.preemption_sync_manager = state.client = state.service = None
     if manager is not None:

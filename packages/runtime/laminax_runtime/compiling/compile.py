@@ -475,7 +475,15 @@ def _load_executable(serialized: bytes, name: str, platform: str, device_ids: Se
 
 def place_constant(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl:
     """Puts a program's constant where the program expects it, once instead of in every call; constants do not commit results."""
-    placed = place_argument(x, sharding)
+    try:
+        placed = place_argument(x, sharding)
+    except NotImplementedError:
+        if x._sharding.is_fully_addressable:
+            raise
+        raise RuntimeError(
+            "Closing over jax.Array that spans non-addressable (non process local) devices is not allowed in a program that does not run "
+            f"on them. Please pass such arrays as arguments to the function, or set the mesh of the array. Got {x.aval.str_short()} on "
+            f"{x._sharding}; the program runs on {sharding}.") from None
     if placed._sharding is sharding:
         return transfer.as_uncommitted(placed)
     return transfer.with_metadata(placed, placed.aval, sharding, False)

@@ -21,15 +21,18 @@ from laminax_ir.pytrees.wrapping import wraps
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.manual_axes import manual_axes, running_along
+from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.types.abstract_meshes import AbstractMesh
 from laminax_ir.types.arguments import as_int, check_callable, check_hashable
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_runtime.backends import processes
 from laminax_transforms.batching.named_axes import resolve_shared_sums
 
 from laminax._src.base.argument_names import resolve
 from laminax._src.compiling.jit import JitFunction, JitOptions
 from laminax._src.compiling.tracing import Call, argument_avals, function_name, trace_cache, trace_call
+from laminax._src.parallel.pmap_arrays import ProcessMeshes
 from laminax._src.placement.partitioning import Partitioning
 
 if TYPE_CHECKING:
@@ -45,6 +48,10 @@ def pmap(fun: Callable, axis_name: Hashable = None, *, in_axes: Any = 0, out_axe
     It is like `vmap` in its result, and compiles the function like `jit`. Inside, collectives such as `lax.psum` communicate over
     the axis' name.
 
+    In a program of several processes all of them call it, outside of other transformations, each with as many slices as it has devices, and
+    each gets the results of these. Collectives are over the slices of all. Inside of `jit` and the like it maps over the devices of its own
+    process only.
+
     Args:
       fun: function of arrays and pytrees of them: one slice of each mapped argument.
       axis_name: a name for the mapped axis.
@@ -54,9 +61,9 @@ def pmap(fun: Callable, axis_name: Hashable = None, *, in_axes: Any = 0, out_axe
       out_axes: where the mapped axis appears in the results: an int, None for a result that is the same on all devices (that
         of the first is taken), or a pytree of these that is a prefix of the result.
       static_broadcasted_argnums: positions of arguments that are compile-time constants.
-      devices: the devices to map over; by default the first ones of this process. Not for a pmap inside of another one.
+      devices: the devices to map over; by default the first ones of each process. Not for a pmap inside of another one.
       backend: the platform: "cpu", "gpu" or "tpu".
-      axis_size: the size of the mapped axis; by default that of the arguments.
+      axis_size: the size of the mapped axis, over all processes; by default that of the arguments.
       donate_argnums: positions of arguments whose buffers the computation may overwrite.
       global_arg_shapes: must be None; in older JAX the shapes of the arguments of `pmap(sharded_jit(f))`, which does not exist any more.
 
@@ -89,11 +96,16 @@ def pmap(fun: Callable, axis_name: Hashable = None, *, in_axes: Any = 0, out_axe
     donated, _ = resolve(fun, donate_argnums, None, "donate")
     mapping = _Mapping(fun, axis_name, tuple(in_axes) if isinstance(in_axes, list) else in_axes, out_axes, static,
                        None if devices is None else tuple(devices), backend, axis_size)
+    return _compiled(mapping, JitOptions(static_argnums=static, donate_argnums=donated))
+
+
+def _compiled(mapping: _Mapping, options: JitOptions, is_of_all: bool = False) -> Any:
+    """The mapped function, compiled; with `is_of_all` its arguments are those of all processes."""
     mapped = mapping.function()
-    pmap_function = _PmapFunction(mapped, JitOptions(static_argnums=static, donate_argnums=donated), mapping)
-    wrapped = runtime.make_jit_function(mapped, pmap_function.name, pmap_function.miss, static_argnums=static,
-                                        cache_key=pmap_function.options)
-    wraps(fun)(wrapped)
+    pmap_function = _PmapFunction(mapped, options, mapping, is_of_all)
+    wrapped = runtime.make_jit_function(mapped, pmap_function.name, pmap_function.miss, static_argnums=mapping.static,
+                                        cache_key=(options, is_of_all))
+    wraps(mapping.fun)(wrapped)
     wrapped._laminax_jit = pmap_function
     return wrapped
 
@@ -119,6 +131,10 @@ class _Mapping:
         self.axis_size = axis_size
         self.title = f"pmap({function_name(fun)})"
 
+    def on(self, devices: tuple[runtime.Device, ...] | None) -> _Mapping:
+        """The mapping over some devices, whose number is the size of the axis."""
+        return _Mapping(self.fun, self.axis_name, self.in_axes, self.out_axes, self.static, devices, None, None)
+
     def function(self) -> Callable:
         """The function of whole arrays, which is traced like any other function."""
         def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -137,12 +153,20 @@ class _Mapping:
         return (self.axis_name, *((tuple(leaves), tree) for leaves, tree in axes), self.static, self.devices, self.backend,
                 self.axis_size)
 
-    def _map(self, call: Call) -> Any:
+    def axes_and_size(self, call: Call) -> tuple[list[ShapedArray], list[int | None], int]:
+        """The types of a call's arguments, the axis of each that is mapped, and the size of these axes."""
         avals = argument_avals("pmap", self.fun, call)
         axes = self._flat_in_axes(call, avals)
-        size = self._size(call, avals, axes)
-        depth = len(manual_axes.value)
-        name = self.axis_name if self.axis_name is not None else f"_pmap_axis{depth or ''}"
+        return avals, axes, self._size(call, avals, axes)
+
+    @property
+    def name(self) -> Hashable:
+        """The mapped axis' name."""
+        return self.axis_name if self.axis_name is not None else f"_pmap_axis{len(manual_axes.value) or ''}"
+
+    def _map(self, call: Call) -> Any:
+        avals, axes, size = self.axes_and_size(call)
+        depth, name = len(manual_axes.value), self.name
         slices = [aval if axis is None else aval.update(shape=(*aval.shape[:axis], *aval.shape[axis + 1:]))
                   for aval, axis in zip(avals, axes)]
         with running_along([(name, size)], is_checked=False):
@@ -259,9 +283,36 @@ def _inner_axes(closed: ClosedJaxpr, title: str) -> list[tuple[Hashable, int]]:
 class _PmapFunction(JitFunction):
     """The Python half of a mapped function: jit of the function of whole arrays, on the devices it is mapped over."""
 
-    def __init__(self, mapped: Callable, options: JitOptions, mapping: _Mapping) -> None:
+    def __init__(self, mapped: Callable, options: JitOptions, mapping: _Mapping, is_of_all: bool) -> None:
         super().__init__(mapped, options)
         self.entries = trace_cache.entries_of_mapped(mapping.fun, mapping.key)
+        self.mapping = mapping
+        self.is_of_all = is_of_all
+        self.of_all: dict[tuple[runtime.Device, ...], Any] = {}  # the function of arguments of all processes, by the devices
+
+    def miss(self, *args: Any, **kwargs: Any) -> tuple[Any, runtime.FastpathData | None, bool]:
+        """As that of jit; in a program of several processes a call outside of traces is one of them all, each with its part."""
+        if processes.state.num_processes > 1 and not self.is_of_all and state.trace is eval_trace and self._is_over_processes():
+            return self._run_over_processes(Call(args, kwargs, self.mapping.static, ())), None, False
+        return super().miss(*args, **kwargs)
+
+    def _is_over_processes(self) -> bool:
+        chosen = self.mapping.devices
+        return chosen is None or any(device.process_index != device.client.process_index() for device in chosen)
+
+    def _run_over_processes(self, call: Call) -> Any:
+        mapping = self.mapping
+        _, axes, size = mapping.on(None).axes_and_size(call)
+        meshes = ProcessMeshes(mapping.title, mapping.name, size, mapping.devices, mapping.backend)
+        if mapping.axis_size not in (None, len(meshes.devices)):
+            raise ValueError(f"{mapping.title}: axis_size is {mapping.axis_size}, but the mapped axis has size {len(meshes.devices)} "
+                             f"over all processes, {size} in this one.")
+        of_all = self.of_all.get(meshes.devices)
+        if of_all is None:
+            of_all = self.of_all[meshes.devices] = _compiled(mapping.on(meshes.devices), self.options, is_of_all=True)
+        results = call.invoke(of_all, [meshes.as_whole(x, axis) for x, axis in zip(call.leaves, axes)])
+        leaves, tree = tree_flatten(results)
+        return tree_unflatten(tree, [meshes.own_part(x) for x in leaves])
 
     def place(self, traced: Any, call: Call, are_types: bool = False, may_lack_devices: bool = False) -> Partitioning:
         """Arguments and results have the shardings of the `shard_map`, the program's only operation, wherever the arguments come from."""

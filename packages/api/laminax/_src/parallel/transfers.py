@@ -27,7 +27,9 @@ from laminax_ir.types.array_layouts import Format
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace
 from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_runtime.backends import processes
 
+from laminax._src.parallel.process_values import check_same
 from laminax._src.parallel.sharding_constraints import put_traced
 from laminax._src.placement.layouts import put_in_format, sharding_of
 from laminax._src.placement.memory import put_traced_in_memory, sharding_in
@@ -69,6 +71,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     for leaf, place in zip(leaves, sources):
         _check_source(leaf, place)
     _check_fit(x, leaves, devices)
+    if processes.state.num_processes > 1:
+        _check_same(leaves, devices)
     return tree_unflatten(tree, [_put_leaf(leaf, device, source, is_donated, may_share is False)
                                  for leaf, device, source, is_donated, may_share in zip(leaves, devices, sources, donated, shared)])
 
@@ -117,6 +121,17 @@ def _check_fit(x: Any, leaves: Sequence[Any], places: Sequence[Any]) -> None:
             if reason := runtime.misfit(place, aval.shape, "device_put args"):
                 path = keystr(tree_flatten_with_path(x)[0][i][0])
                 raise ValueError(f"device_put: x{path}, {aval.str_short()}, {reason}")
+
+
+def _check_same(leaves: Sequence[Any], places: Sequence[Any]) -> None:
+    """Raises AssertionError if a value that all processes put on devices of them all is not the same in each."""
+    count = processes.state.num_processes
+    shared = [leaf for leaf, place in zip(leaves, map(sharding_of, places))
+              if isinstance(place, runtime.Sharding) and not place.is_fully_addressable
+              and len({d.process_index for d in runtime.devices_of(place)}) == count
+              and not isinstance(leaf, (Tracer, PRNGKeyArray)) and getattr(leaf, "is_fully_addressable", True)]
+    if shared:
+        check_same(str(type(shared[0])), shared)
 
 
 def _check_source(x: Any, place: Any) -> None:
