@@ -14,7 +14,7 @@ LANES = {
 
 def lane_repositories():
     """Per lane: @python_<lane>, its interpreter; @pip_<lane>, its packages; @jax_<lane>, jax for benchmarks/;
-    @docs_<lane>, what builds the documentation."""
+    @docs_<lane>, what builds the documentation; @flax_<lane>, Flax and optax for an example."""
     for lane, version in LANES.items():
         interpreter = "@python_%s//:python" % lane
         python_interpreter(name = "python_" + lane, version = version)
@@ -23,7 +23,7 @@ def lane_repositories():
             interpreter = interpreter,
             lock = "//third_party/locks:%s.txt" % lane,
         )
-        for part in ("jax", "docs"):
+        for part in ("jax", "docs", "flax"):
             pip_repository(
                 name = "%s_%s" % (part, lane),
                 base = "@pip_" + lane,

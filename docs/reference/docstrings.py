@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from collections import defaultdict
 from typing import Any
 
 import griffe
@@ -18,12 +19,23 @@ import griffe
 class RuntimeDocstrings(griffe.Extension):
     """Completes modules of laminax when all of the package has been read; elsewhere only the sections' names are changed."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.overloads: defaultdict[str, list[griffe.Function]] = defaultdict(list)  # by path: griffe forgets those without a function
+
     def on_instance(self, *, obj: griffe.Object, **kwargs: Any) -> None:
+        if isinstance(obj, griffe.Function) and str(obj.filepath).endswith(".pyi"):
+            self.overloads[obj.path].append(obj)
         if obj.docstring is not None:
             obj.docstring.value = as_google_style(obj.docstring.value)
 
     def on_package(self, *, pkg: griffe.Module, **kwargs: Any) -> None:
         if pkg.path == "laminax":
+            for path, overloads in self.overloads.items():
+                parent = pkg.modules_collection[path.rpartition(".")[0]]
+                if overloads[-1].name not in parent.members and parent.is_module:
+                    parent.set_member(overloads[-1].name, overloads[-1])
+                    overloads[-1].overloads = overloads
             complete(pkg)
 
 
@@ -33,10 +45,6 @@ def complete(module: griffe.Module) -> None:
     value = importlib.import_module(module.path)
     module.exports = [name for name in dir(value) if not name.startswith("_") and not inspect.ismodule(getattr(value, name, None))]
     give_docstring(module, value)
-    for name, overloads in module.overloads.items():
-        if name not in module.members:  # a stub of overloads has no function behind them
-            module.set_member(name, overloads[-1])
-            overloads[-1].overloads = overloads
     for name, member in list(module.members.items()):
         if member.is_alias:
             continue

@@ -6,9 +6,9 @@ Run it with the lane's own interpreter after changing a `.in` file:
     python3.12 third_party/locks/lock.py py312
 
 pip resolves the lane for this machine first; the same versions are then looked up for the other
-platforms, so that one lock serves all of them. What only some targets need, the jax of benchmarks/ and
-the tools that build the documentation, is resolved against the lane's pins and written to files of their
-own, which hold only what the lane does not have already. `lock.py py311 docs` writes that one alone.
+platforms, so that one lock serves all of them. What only some targets need, the jax of benchmarks/, the
+tools that build the documentation, Flax for an example, is resolved against the lane's pins and written to
+files of their own, which hold only what the lane does not have already. `lock.py py311 docs` writes one alone.
 """
 
 import json
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-PARTS = ("jax", "docs")  # lock files beside the lane's own
+PARTS = ("jax", "docs", "flax")  # lock files beside the lane's own
 LOCKS = pathlib.Path(__file__).parent
 PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_28_aarch64")
 
