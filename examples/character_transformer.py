@@ -2,9 +2,10 @@
 
     ./bazelw run //examples:character_transformer -- --plot=/tmp/transformer.png
 
-Its text are the docstrings of `laminax.numpy` and `laminax.lax`, which are there wherever laminax is. The layers are equal and run as one `scan`
-over stacked parameters, so that depth costs no time to compile; `checkpoint` keeps only what goes from layer to layer. At the end the program
-writes some text of its own, and draws which characters one attention head looks at.
+Its text are the docstrings of `laminax.numpy` and `laminax.lax`, which are there wherever laminax is. The layers are
+equal and run as one `scan` over stacked parameters, so that depth costs no time to compile; `checkpoint` keeps only
+what goes from layer to layer. At the end the program writes some text of its own, and draws which characters one
+attention head looks at.
 """
 
 import numpy as np
@@ -83,7 +84,8 @@ def adam(params, grads, state, rate, decay=0.9, square_decay=0.99):
     mean = lx.tree.map(lambda m, g: decay * m + (1 - decay) * g, state["mean"], grads)
     square = lx.tree.map(lambda s, g: square_decay * s + (1 - square_decay) * g**2, state["square"], grads)
     scale = rate * jnp.sqrt(1 - square_decay**step) / (1 - decay**step)
-    return lx.tree.map(lambda p, m, s: p - scale * m / (jnp.sqrt(s) + 1e-8), params, mean, square), {"step": step, "mean": mean, "square": square}
+    params = lx.tree.map(lambda p, m, s: p - scale * m / (jnp.sqrt(s) + 1e-8), params, mean, square)
+    return params, {"step": step, "mean": mean, "square": square}
 
 
 def train(text, params, key):

@@ -1,10 +1,12 @@
-"""Finds wrong labels by bilevel optimisation: how much should each training image count, so that the model it makes reads other images well?
+"""Finds wrong labels by bilevel optimisation: how much should each training image count, so that the model it makes
+reads other images well?
 
     ./bazelw run //examples:data_cleaning -- --plot=/tmp/cleaning.png
 
-Inside, a linear classifier of digits is trained on weighted images to its minimum, by Newton's method with conjugate gradients. Outside, the weights descend
-the loss on a small clean set. The minimum is differentiated by the implicit function theorem: one linear system in the Hessian of the inner loss, whose products
-are `jvp` of `grad` (Pedregosa, "Hyperparameter optimization with approximate gradient", ICML 2016). Images with wrong labels end with little weight.
+Inside, a linear classifier of digits is trained on weighted images to its minimum, by Newton's method with conjugate
+gradients. Outside, the weights descend the loss on a small clean set. The minimum is differentiated by the implicit
+function theorem: one linear system in the Hessian of the inner loss, whose products are `jvp` of `grad` (Pedregosa,
+"Hyperparameter optimization with approximate gradient", ICML 2016). Images with wrong labels end with little weight.
 """
 
 import numpy as np
@@ -127,10 +129,12 @@ def main(argv):
         first = theta if first is None else first
         losses.append(float(value))
     weights = np.asarray(lx.nn.sigmoid(scores))
-    print(f"test accuracy: {accuracy(first, *test):.3f} when all images count the same, {accuracy(theta, *test):.3f} with the weights that were found")
+    print(f"test accuracy: {accuracy(first, *test):.3f} when all images count the same, "
+          f"{accuracy(theta, *test):.3f} with the weights that were found")
     if wrong.any() and not wrong.all():
         found = np.mean(weights[wrong][:, None] < weights[~wrong])
-        print(f"mean weight: {weights[~wrong].mean():.3f} of right labels, {weights[wrong].mean():.3f} of wrong ones; in {found:.1%} of the pairs the wrong one has less")
+        print(f"mean weight: {weights[~wrong].mean():.3f} of right labels, {weights[wrong].mean():.3f} of wrong ones; "
+              f"in {found:.1%} of the pairs the wrong one has less")
     if FLAGS.plot:
         plot(FLAGS.plot, weights, wrong, losses)
 

@@ -2,9 +2,10 @@
 
     ./bazelw run //examples:equilibrium_layer -- --plot=/tmp/equilibrium.png
 
-The layer's result is the fixed point z = tanh(W z + U x + b), found by iteration. Its derivative needs none of the iterations, only the fixed point: the
-cotangent u of z solves u = ct + (df/dz)ᵀ u, another fixed point (Bai, Kolter, Koltun, "Deep Equilibrium Models", NeurIPS 2019). `custom_vjp` says so; the
-memory of a training step is that of one layer, however many iterations there were. Two interleaved half moons are told apart by it.
+The layer's result is the fixed point z = tanh(W z + U x + b), found by iteration. Its derivative needs none of the
+iterations, only the fixed point: the cotangent u of z solves u = ct + (df/dz)ᵀ u, another fixed point (Bai, Kolter,
+Koltun, "Deep Equilibrium Models", NeurIPS 2019). `custom_vjp` says so; the memory of a training step is that of one
+layer, however many iterations there were. Two interleaved half moons are told apart by it.
 """
 
 from functools import partial

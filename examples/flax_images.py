@@ -2,8 +2,8 @@
 
     ./bazelw run //examples:flax_images -- --plot=/tmp/flax.png
 
-`import laminax.experimental.as_jax` comes first: from then on whoever says `import jax`, as Flax and optax do, gets laminax. The rest is as in any program
-of theirs.
+`import laminax.experimental.as_jax` comes first: from then on whoever says `import jax`, as Flax and optax do, gets
+laminax. The rest is as in any program of theirs.
 """
 
 import laminax.experimental.as_jax  # noqa: F401, I001

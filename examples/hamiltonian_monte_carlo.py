@@ -2,8 +2,9 @@
 
     ./bazelw run //examples:hamiltonian_monte_carlo -- --plot=/tmp/hmc.png
 
-A line through points of which some are far off: the noise has Student's t distribution, whose degrees of freedom are unknown too. The program writes one
-chain; `vmap` makes it many, `scan` its loops, `grad` the force. (Neal, "MCMC using Hamiltonian dynamics", 2011; R-hat: Gelman et al., BDA3, 11.4.)
+A line through points of which some are far off: the noise has Student's t distribution, whose degrees of freedom are
+unknown too. The program writes one chain; `vmap` makes it many, `scan` its loops, `grad` the force. (Neal, "MCMC
+using Hamiltonian dynamics", 2011; R-hat: Gelman et al., BDA3, 11.4.)
 """
 
 import numpy as np
@@ -65,7 +66,7 @@ def transition(key, position, step_size, log_density):
 
 
 def chain(key, start, log_density):
-    """Draws of one chain, stacked. In the warmup the logarithm of the step size goes up and down until 8 of 10 trajectories are accepted."""
+    """Draws of one chain, stacked. In the warmup the step size goes up and down until 8 of 10 trajectories are accepted."""
     warmup_key, draw_key = lx.random.split(key)
 
     def warm(state, key_and_number):

@@ -1,10 +1,12 @@
-"""Learns the law of motion of a damped oscillator from its trajectories, by differentiating through the solver of the equation.
+"""Learns the law of motion of a damped oscillator from its trajectories, by differentiating through the solver of the
+equation.
 
     ./bazelw run //examples:neural_ode -- --plot=/tmp/ode.png
 
-The right hand side of dy/dt = f(y) is a small network. `odeint` solves the equation with adaptive steps; its derivative is another equation, solved
-backwards in time, so that memory does not grow with the number of steps (Chen et al., "Neural Ordinary Differential Equations", NeurIPS 2018).
-The truth is dy/dt = A y³ elementwise, a spiral that slows down towards the origin.
+The right hand side of dy/dt = f(y) is a small network. `odeint` solves the equation with adaptive steps; its
+derivative is another equation, solved backwards in time, so that memory does not grow with the number of steps (Chen
+et al., "Neural Ordinary Differential Equations", NeurIPS 2018). The truth is dy/dt = A y³ elementwise, a spiral that
+slows down towards the origin.
 """
 
 import numpy as np
@@ -34,7 +36,8 @@ def truth(y, t):
 
 def init_params(key, hidden):
     first, second = lx.random.split(key)
-    return {"w1": lx.random.normal(first, (hidden, 2)), "b1": jnp.zeros(hidden), "w2": 0.1 * lx.random.normal(second, (2, hidden)), "b2": jnp.zeros(2)}
+    return {"w1": lx.random.normal(first, (hidden, 2)), "b1": jnp.zeros(hidden),
+            "w2": 0.1 * lx.random.normal(second, (2, hidden)), "b2": jnp.zeros(2)}
 
 
 def field(y, t, params):

@@ -2,9 +2,10 @@
 
     ./bazelw run //examples:reaction_diffusion -- --plot=/tmp/plate.png
 
-The Gray-Scott equations (Pearson, "Complex patterns in a simple system", Science 1993): u is fed and eaten, v is made of u and dies.
-Each device holds a tile of the plate on a mesh of 4 by 2. In a step it sends its borders to its neighbours, by `ppermute`, and computes its tile; nothing
-else is ever moved. Where there is one CPU, laminax makes eight devices of it. `--devices=1` computes the same numbers on one.
+The Gray-Scott equations (Pearson, "Complex patterns in a simple system", Science 1993): u is fed and eaten, v is made
+of u and dies. Each device holds a tile of the plate on a mesh of 4 by 2. In a step it sends its borders to its
+neighbours, by `ppermute`, and computes its tile; nothing else is ever moved. Where there is one CPU, laminax makes
+eight devices of it. `--devices=1` computes the same numbers on one.
 """
 
 from functools import partial
@@ -90,7 +91,8 @@ def main(argv):
                                   mesh=mesh, in_specs=(split, split), out_specs=(split, split)))
     text = program.lower(u, v).compile().as_text()
     u, v = program(u, v)
-    print(f"{mesh.size} devices, each with a tile of {v.sharding.shard_shape(v.shape)}; {text.count(' collective-permute')} exchanges in a step")
+    exchanges, tile = text.count(" collective-permute"), v.sharding.shard_shape(v.shape)
+    print(f"{mesh.size} devices, each with a tile of {tile}; {exchanges} exchanges in a step")
     print(f"mean of v {float(v.mean()):.5f}, of u {float(u.mean()):.5f}; largest v {float(v.max()):.4f}")
     if FLAGS.plot:
         plot(FLAGS.plot, np.asarray(v), shape)

@@ -40,7 +40,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **kwargs: Any) -> str:
-    """The table of modules, where a page asks for it; programs with prompts are coloured as what they are, so that copying leaves out the rest."""
+    """The table of modules, where a page asks for it. Programs with prompts are coloured as such; copying leaves out what they print."""
     markdown = markdown.replace("```python\n>>>", "```pycon\n>>>")
     rows = "".join(f"| [`{name}`]({name}.md) | {line.replace('|', chr(92) + '|')} |\n" for name, line in modules().items())
     return markdown.replace(TABLE, f"| module | |\n|---|---|\n{rows}")
