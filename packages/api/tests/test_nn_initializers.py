@@ -55,3 +55,21 @@ def test_weights_without_elements_and_vectors_with_a_named_axis():
     np.testing.assert_allclose(np.std(vector), 0.01, rtol=0.03)  # 4 standard errors, each 1/sqrt(2 n)
     with pytest.raises(ValueError, match="Must be at least 2D"):
         initializers.lecun_normal()(random.key(0), (3,))
+
+
+@pytest.mark.parametrize("name, variance", [
+    ("glorot_normal", 2 / 700), ("glorot_uniform", 2 / 700), ("xavier_normal", 2 / 700), ("xavier_uniform", 2 / 700), ("he_normal", 2 / 300),
+    ("he_uniform", 2 / 300), ("kaiming_normal", 2 / 300), ("kaiming_uniform", 2 / 300), ("lecun_normal", 1 / 300), ("lecun_uniform", 1 / 300)])
+def test_variances_of_the_named_scalings(name, variance):
+    """Glorot and Bengio (2010), He et al. (2015), LeCun et al. (1998), of a kernel with 300 inputs and 400 outputs."""
+    kernel = np.asarray(getattr(initializers, name)()(random.key(5), (300, 400)), np.float64)
+    np.testing.assert_allclose(np.var(kernel), variance, rtol=0.02)  # five standard errors of 120,000 draws
+    np.testing.assert_allclose(np.mean(kernel), 0, atol=5 * np.sqrt(variance / kernel.size))
+    largest = np.sqrt(3 * variance) if name.endswith("uniform") else 2 * np.sqrt(variance) / 0.87962566103423978
+    assert 0.99 * largest < np.abs(kernel).max() <= largest * (1 + 1e-6)
+
+
+def test_constants():
+    np.testing.assert_array_equal(initializers.zeros(random.key(0), (2, 3)), np.zeros((2, 3)))
+    np.testing.assert_array_equal(initializers.ones(random.key(0), (2,), np.int32), np.ones(2))
+    np.testing.assert_array_equal(initializers.constant(2.5)(random.key(0), (3,)), np.full(3, 2.5))

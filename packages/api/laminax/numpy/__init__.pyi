@@ -808,7 +808,7 @@ def minmax(
 def mod(x: ArrayLike, y: ArrayLike, /) -> Array:
     """x - floor(x / y) * y, with the sign of y, elementwise; bools are taken as integers."""
 def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
-    """Splits x into its fraction and its whole part, both with x's sign, elementwise."""
+    """Splits x into its fraction and its whole part, both with x's sign, elementwise; the fraction of an infinity is zero."""
 def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Moves axes to other places; the rest stay in order."""
 multiply: _BinaryUfunc

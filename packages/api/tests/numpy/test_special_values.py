@@ -77,3 +77,18 @@ def test_nothing_is_known_of_a_sum_of_exponentials_with_a_NaN():
     for x, y in ((0j, complex(0, np.nan)), (complex(np.nan, 2), 1j)):
         found = np.asarray(jnp.logaddexp(x, y))
         assert np.isnan(found.real) and np.isnan(found.imag)
+
+
+def test_modf_of_infinities():
+    x = np.array([np.inf, -np.inf, np.nan, -2.5, 3.0], np.float32)
+    for found, expected in zip(jnp.modf(x), np.modf(x)):
+        np.testing.assert_array_equal(found, expected)
+    assert np.signbit(jnp.modf(x)[0]).tolist()[:2] == [False, True]
+    assert laminax.grad(lambda y: jnp.modf(y)[0])(3.0) == 1.0
+
+
+@pytest.mark.parametrize("y", [[np.inf, 1.0, 2.0], [1.0, 2.0, -np.inf], [3.0], [], [[np.inf, 1.0], [2.0, 4.0]]])
+def test_trapezoid_of_infinite_ends_and_of_no_interval(y):
+    y = np.array(y, np.float32)
+    np.testing.assert_array_equal(jnp.trapezoid(y), np.trapezoid(y))
+    np.testing.assert_array_equal(laminax.vmap(jnp.trapezoid)(y[None])[0], np.trapezoid(y))

@@ -272,9 +272,11 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
         dx = _diff(x if len(x.shape) == 1 else moveaxis(x, axis, -1), None, None, 1, -1)
     y = moveaxis(y, axis, -1)
     last, size = len(y.shape) - 1, y.shape[-1]
+    if size < 2:  # no interval
+        y, size = shape_ops.broadcast_to_shape(scalar_like(0, y.dtype), (*y.shape[:-1], 2)), 2
     if not dx.shape or dx.shape[-1] == 1:  # one distance: all values count once, but the ends half
         ends = [shape_ops.squeeze(slice_in_dim(y, i, i + 1, 1, last), (last,)) for i in (0, size - 1)]
-        total = op.sub(reduce_sum(y, (last,)), op.mul(scalar_like(0.5, y.dtype), op.add(*ends)))
+        total = op.add(reduce_sum(slice_in_dim(y, 1, size - 1, 1, last), (last,)), op.mul(scalar_like(0.5, y.dtype), op.add(*ends)))
         return operators.multiply(shape_ops.squeeze(dx, (-1,)) if dx.shape else dx, total)
     pairs = op.add(slice_in_dim(y, 1, size, 1, last), slice_in_dim(y, 0, size - 1, 1, last))
     areas = operators.multiply(dx, pairs)

@@ -44,7 +44,7 @@ def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None
 
 def array_repr(arr: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None) -> str:
     """The text of an array with its type; parameters as for `numpy.array_repr`."""
-    return np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small)
+    return "Array" + np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small).removeprefix("array")
 
 
 def array_str(a: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None) -> str:

@@ -151,7 +151,7 @@ def _frexp(x: ArrayLike) -> list[Array]:
 
 @fused
 def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
-    """Splits x into its fraction and its whole part, both with x's sign, elementwise.
+    """Splits x into its fraction and its whole part, both with x's sign, elementwise; the fraction of an infinity is zero.
 
     Returns:
       (fraction, whole).
@@ -159,4 +159,6 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
     refuse_out("modf", out)
     x = inexact("modf", x)
     whole = truncated(x)
-    return op.sub(x, whole), whole
+    fraction = op.sub(x, whole)
+    infinite = op.eq(op.abs(x), scalar_like(math.inf, x.dtype))
+    return op.select_n(infinite, fraction, copysign(0.0, x)), whole
