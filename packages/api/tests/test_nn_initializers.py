@@ -58,8 +58,9 @@ def test_weights_without_elements_and_vectors_with_a_named_axis():
 
 
 @pytest.mark.parametrize("name, variance", [
-    ("glorot_normal", 2 / 700), ("glorot_uniform", 2 / 700), ("xavier_normal", 2 / 700), ("xavier_uniform", 2 / 700), ("he_normal", 2 / 300),
-    ("he_uniform", 2 / 300), ("kaiming_normal", 2 / 300), ("kaiming_uniform", 2 / 300), ("lecun_normal", 1 / 300), ("lecun_uniform", 1 / 300)])
+    ("glorot_normal", 2 / 700), ("glorot_uniform", 2 / 700), ("xavier_normal", 2 / 700), ("xavier_uniform", 2 / 700),
+    ("he_normal", 2 / 300), ("he_uniform", 2 / 300), ("kaiming_normal", 2 / 300), ("kaiming_uniform", 2 / 300),
+    ("lecun_normal", 1 / 300), ("lecun_uniform", 1 / 300)])
 def test_variances_of_the_named_scalings(name, variance):
     """Glorot and Bengio (2010), He et al. (2015), LeCun et al. (1998), of a kernel with 300 inputs and 400 outputs."""
     kernel = np.asarray(getattr(initializers, name)()(random.key(5), (300, 400)), np.float64)
