@@ -122,3 +122,35 @@ def test_nested_loops_and_loops_until():
     a = np.linspace(1, 50, 400, dtype=np.float32)
     np.testing.assert_allclose(laminax.jit(root)(a), np.sqrt(a.astype(np.float64)), rtol=1e-3)
     assert _is_one_kernel(root, a)
+
+
+def test_gradient_by_the_weights_of_a_recurrent_network():
+    """The sum over time of outer products, which is made after the loop."""
+    rng = np.random.default_rng(0)
+    w, xs = rng.normal(size=(40, 40)) / 7, rng.normal(size=(30, 40))
+
+    def loss(w, xs, np, scan):
+        return (scan(lambda h, x: np.tanh(w @ h + x), xs) ** 2).sum()
+
+    def by_lax(step, xs):
+        return lax.scan(lambda h, x: (step(h, x),) * 2, jnp.zeros(40), xs)[1]
+
+    def by_hand(step, xs):
+        h, found = np.zeros(40), []
+        for x in xs:
+            h = step(h, x)
+            found.append(h)
+        return np.array(found)
+
+    gradient = laminax.jit(laminax.grad(lambda w, xs: loss(w, xs, jnp, by_lax)))
+    args = w.astype(np.float32), xs.astype(np.float32)
+    found = gradient(*args)
+    for i, j in rng.integers(0, 40, (6, 2)):
+        change = np.zeros_like(w)
+        change[i, j] = 1e-5
+        wanted = (loss(w + change, xs, np, by_hand) - loss(w - change, xs, np, by_hand)) / 2e-5
+        np.testing.assert_allclose(found[i, j], wanted, rtol=1e-3, atol=1e-4)
+    backward = gradient.lower(*args).as_text().split("stablehlo.while")[-1]
+    assert "tensor<30x40xf32>, tensor<30x40xf32>) -> tensor<40x40xf32>" in backward
+    with config.cpu_kernels(False):
+        assert "tensor<30x40xf32>) -> tensor<40x40xf32>" not in laminax.jit(lambda *args: gradient(*args)).lower(*args).as_text()

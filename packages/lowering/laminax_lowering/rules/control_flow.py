@@ -12,6 +12,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
+import laminax_lowering.rules.control_flow_cpu  # noqa: F401
 from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops.control_flow import cond_p, platform_index_p, scan_p, while_p
 from laminax_ir.programs.effects import has_ordered
