@@ -547,7 +547,7 @@ def _betainc(lib, n):
 
 @table(OPERATIONS, _SHORTER, (1,), lambda n, k, x: lambda: _scipy("polygamma")(k, x))
 def _polygamma(lib, n):
-    return lib.scipy.special.polygamma, (np.float32(1), _uniform(0.1, 30, n))
+    return lib.scipy.special.polygamma, (np.int32(1), _uniform(0.1, 30, n))
 
 
 @table(OPERATIONS, _SHORTER, (), lambda n, x, q: lambda: _scipy("zeta")(x, q))

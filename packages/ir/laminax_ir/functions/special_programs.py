@@ -61,25 +61,26 @@ def _any_element(mask: ArrayLike) -> Array:
     return reduce_or(mask, tuple(range(len(mask.shape)))) if mask.shape else mask
 
 
-def _iterate(is_active: ArrayLike, state: tuple, advance: Callable) -> tuple[Array, ...]:
-    """Applies `advance(step, state) -> (new state, whether it goes on)` where elements are active, until none is.
+def _iterate(is_active: ArrayLike, results: tuple, rest: tuple, advance: Callable) -> tuple[Array, ...]:
+    """Applies `advance(step, results, rest) -> (new results, new rest, whether it goes on)` until no element is active.
 
-    `step` counts from 1, as an array of the state's dtype.
+    Results of elements that are not active stay as they are; what the rest becomes there does not matter. `step` counts from 1, as an
+    array of the results' dtype.
     """
-    like = state[0]
+    like = results[0]
 
     def goes_on(carry: Any) -> Any:
-        step, active, _ = carry
+        step, active, _, _ = carry
         return e.bitwise_and(_any_element(active), e.lt(step, np.array(_MOST_STEPS, like.dtype)[()]))
 
     def body(carry: Any) -> Any:
-        step, active, current = carry
+        step, active, current, rest = carry
         step = e.add(step, np.array(1, like.dtype)[()])
-        new, still = advance(step, current)
+        new, rest, still = advance(step, current, rest)
         current = tuple(e.select(active, n, c) for n, c in zip(new, current))
-        return step, e.bitwise_and(active, still), current
+        return step, e.bitwise_and(active, still), current, rest
 
-    return while_loop(goes_on, body, (np.array(0, like.dtype)[()], is_active, state))[2]
+    return while_loop(goes_on, body, (np.array(0, like.dtype)[()], is_active, results, rest))[2]
 
 
 def _eps(x: ArrayLike) -> float:
@@ -127,27 +128,31 @@ def _bessel_i0e(x: ArrayLike) -> Array:
 # The incomplete gamma function
 
 
-def _series(a: ArrayLike, x: ArrayLike, active: ArrayLike) -> tuple[Array, Array]:
-    """S and dS/da with P = x^a e^-x / Γ(a) S: the sum of x^n / (a (a+1) ... (a+n))."""
-    def advance(step: Any, state: Any) -> Any:
-        total, term, d_total, d_log = state
+def _series(a: ArrayLike, x: ArrayLike, active: ArrayLike, has_slope: bool) -> tuple[Array, ...]:
+    """S, and dS/da if it is wanted, with P = x^a e^-x / Γ(a) S: the sum of x^n / (a (a+1) ... (a+n))."""
+    def advance(step: Any, sums: Any, rest: Any) -> Any:
         shifted = e.add(a, step)
-        term = e.mul(term, e.div(x, shifted))
-        d_log = e.sub(d_log, e.div(1.0, shifted))
+        term = e.mul(rest[0], e.div(x, shifted))
+        total = e.add(sums[0], term)
+        still = e.gt(term, e.mul(total, _eps(a)))
+        if not has_slope:
+            return (total,), (term,), still
+        d_log = e.sub(rest[1], e.div(1.0, shifted))
         d_term = e.mul(term, d_log)
-        total, d_total = e.add(total, term), e.add(d_total, d_term)
-        still = e.bitwise_or(e.gt(term, e.mul(total, _eps(a))), e.gt(e.abs(d_term), e.mul(e.abs(d_total), _eps(a))))
-        return (total, term, d_total, d_log), still
+        d_total = e.add(sums[1], d_term)
+        still = e.bitwise_or(still, e.gt(e.abs(d_term), e.mul(e.abs(d_total), _eps(a))))
+        return (total, d_total), (term, d_log), still
 
     first = e.div(1.0, a)
-    total, _, d_total, _ = _iterate(active, (first, first, e.neg(e.square(first)), e.neg(first)), advance)
-    return total, d_total
+    if not has_slope:
+        return _iterate(active, (first,), (first,), advance)
+    return _iterate(active, (first, e.neg(e.square(first))), (first, e.neg(first)), advance)
 
 
-def _fraction(a: ArrayLike, x: ArrayLike, active: ArrayLike) -> tuple[Array, Array]:
-    """h and dh/da with Q = x^a e^-x / Γ(a) h, h a continued fraction p/q."""
-    def advance(step: Any, state: Any) -> Any:
-        value, d_value, p1, q1, p2, q2, dp1, dq1, dp2, dq2 = state
+def _fraction(a: ArrayLike, x: ArrayLike, active: ArrayLike, has_slope: bool) -> tuple[Array, ...]:
+    """h, and dh/da if it is wanted, with Q = x^a e^-x / Γ(a) h, h a continued fraction p/q."""
+    def advance(step: Any, values: Any, rest: Any) -> Any:
+        p1, q1, p2, q2 = rest[:4]
         y = e.mul(e.add(e.sub(step, a), 1.0), step)  # its derivative is -step
         z = e.add(e.sub(e.add(x, e.mul(step, 2.0)), a), 2.0)  # its derivative is -1
 
@@ -155,44 +160,47 @@ def _fraction(a: ArrayLike, x: ArrayLike, active: ArrayLike) -> tuple[Array, Arr
             return e.sub(e.mul(first, z), e.mul(second, y))
 
         p, q = following(p1, p2), following(q1, q2)
-        dp = e.add(e.sub(following(dp1, dp2), p1), e.mul(p2, step))
-        dq = e.add(e.sub(following(dq1, dq2), q1), e.mul(q2, step))
         usable = e.ne(q, 0.0)
         divisor = e.select(usable, q, full_like(q, 1))
-        new = e.select(usable, e.div(p, divisor), value)
-        d_new = e.select(usable, e.div(e.sub(dp, e.mul(new, dq)), divisor), d_value)
-        still = e.bitwise_or(e.gt(e.abs(e.sub(new, value)), e.mul(e.abs(new), _eps(a))),
-                             e.gt(e.abs(e.sub(d_new, d_value)), e.mul(e.abs(d_new), _eps(a))))
-        # Numerators and denominators grow together; both may be scaled.
+        new = [e.select(usable, e.div(p, divisor), values[0])]
+        grown = [p, q, p1, q1]
+        if has_slope:
+            dp1, dq1, dp2, dq2 = rest[4:]
+            dp = e.add(e.sub(following(dp1, dp2), p1), e.mul(p2, step))
+            dq = e.add(e.sub(following(dq1, dq2), q1), e.mul(q2, step))
+            new.append(e.select(usable, e.div(e.sub(dp, e.mul(new[0], dq)), divisor), values[1]))
+            grown += [dp, dq, dp1, dq1]
+        still = [e.gt(e.abs(e.sub(n, v)), e.mul(e.abs(n), _eps(a))) for n, v in zip(new, values)]
+        # Numerators and denominators grow together; all may be scaled.
         scale = e.select(e.gt(e.abs(p), 1.0 / _eps(a)), full_like(a, _eps(a)), full_like(a, 1))
-        kept = [e.mul(v, scale) for v in (p, q, p1, q1, dp, dq, dp1, dq1)]
-        return (new, d_new, *kept), still
+        return tuple(new), tuple(e.mul(v, scale) for v in grown), functools.reduce(e.bitwise_or, still)
 
     p1, q1 = e.add(x, 1.0), e.mul(x, e.add(e.sub(x, a), 2.0))
-    zero = full_like(a, 0)
     value = e.div(p1, q1)
-    dq1 = e.neg(x)
-    d_value = e.neg(e.mul(e.div(value, q1), dq1))
-    state = (value, d_value, p1, q1, full_like(a, 1), x, zero, dq1, zero, zero)
-    return _iterate(active, state, advance)[:2]
+    rest = (p1, q1, full_like(a, 1), x)
+    if not has_slope:
+        return _iterate(active, (value,), rest, advance)
+    zero, dq1 = full_like(a, 0), e.neg(x)
+    return _iterate(active, (value, e.neg(e.mul(e.div(value, q1), dq1))), (*rest, zero, dq1, zero, zero), advance)
 
 
 def _incomplete_gamma(a: ArrayLike, x: ArrayLike, of_series: Callable, of_fraction: Callable, at_zero: float, at_infinity: float,
-                      of_zero_a: float, of_infinite_a: float) -> Array:
+                      of_zero_a: float, of_infinite_a: float, has_slope: bool = False) -> Array:
     """Chooses the form that converges, and settles the border of the domain.
 
     Args:
-      of_series, of_fraction: functions of (a, x, value, its derivative by a) with the result.
+      of_series, of_fraction: functions of (a, x, value), or of (a, x, value, its derivative by a), with the result.
       at_zero, at_infinity: the result at x = 0 and x = inf.
       of_zero_a, of_infinite_a: the result at a = 0 and a = inf.
+      has_slope: whether the result is of the derivative too, which takes three times as long.
     """
     is_inside = _all(e.gt(a, 0.0), e.gt(x, 0.0), e.lt(a, np.inf), e.lt(x, np.inf))
     safe_a, safe_x = (e.select(is_inside, v, full_like(v, 1)) for v in (a, x))
     by_fraction = e.bitwise_and(e.gt(safe_x, 1.0), e.gt(safe_x, safe_a))
-    series = of_series(safe_a, safe_x, *_series(safe_a, safe_x, e.bitwise_not(by_fraction)))
+    series = of_series(safe_a, safe_x, *_series(safe_a, safe_x, e.bitwise_not(by_fraction), has_slope))
     # Where the series is meant, the fraction gets an argument at which it converges at once.
     far = e.select(by_fraction, safe_x, e.add(safe_a, 10.0))
-    fraction = of_fraction(safe_a, far, *_fraction(safe_a, far, by_fraction))
+    fraction = of_fraction(safe_a, far, *_fraction(safe_a, far, by_fraction, has_slope))
     result = e.select(by_fraction, fraction, series)
 
     def choose(mask: Any, value: Any, otherwise: Any) -> Any:
@@ -216,24 +224,24 @@ def _slope(a: ArrayLike, x: ArrayLike, value: ArrayLike, d_value: ArrayLike) -> 
 
 
 def _igamma(a: ArrayLike, x: ArrayLike) -> Array:
-    return _incomplete_gamma(a, x, lambda a, x, s, _: e.mul(_power(a, x), s),
-                             lambda a, x, h, _: e.sub(1.0, e.mul(_power(a, x), h)), 0.0, 1.0, 1.0, 0.0)
+    return _incomplete_gamma(a, x, lambda a, x, s: e.mul(_power(a, x), s),
+                             lambda a, x, h: e.sub(1.0, e.mul(_power(a, x), h)), 0.0, 1.0, 1.0, 0.0)
 
 
 def _igammac(a: ArrayLike, x: ArrayLike) -> Array:
-    return _incomplete_gamma(a, x, lambda a, x, s, _: e.sub(1.0, e.mul(_power(a, x), s)),
-                             lambda a, x, h, _: e.mul(_power(a, x), h), 1.0, 0.0, 0.0, 1.0)
+    return _incomplete_gamma(a, x, lambda a, x, s: e.sub(1.0, e.mul(_power(a, x), s)),
+                             lambda a, x, h: e.mul(_power(a, x), h), 1.0, 0.0, 0.0, 1.0)
 
 
 def _igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
     return _incomplete_gamma(a, x, lambda a, x, s, ds: e.mul(_power(a, x), _slope(a, x, s, ds)),
-                             lambda a, x, h, dh: e.neg(e.mul(_power(a, x), _slope(a, x, h, dh))), 0.0, 0.0, np.nan, np.nan)
+                             lambda a, x, h, dh: e.neg(e.mul(_power(a, x), _slope(a, x, h, dh))), 0.0, 0.0, np.nan, np.nan, True)
 
 
 def _random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
     """-(dP/da) / (dP/dx), and dP/dx is `_power` / x: it cancels."""
     return _incomplete_gamma(a, x, lambda a, x, s, ds: e.neg(e.mul(x, _slope(a, x, s, ds))),
-                             lambda a, x, h, dh: e.mul(x, _slope(a, x, h, dh)), 0.0, np.nan, np.nan, np.nan)
+                             lambda a, x, h, dh: e.mul(x, _slope(a, x, h, dh)), 0.0, np.nan, np.nan, np.nan, True)
 
 
 # The incomplete beta function
@@ -278,18 +286,18 @@ def _beta_fraction(p: ArrayLike, q: ArrayLike, z: ArrayLike) -> Array:
         c = away_from_zero(e.add(e.div(numerator, c), 1.0))
         return c, d, e.mul(value, e.mul(c, d)), e.mul(c, d)
 
-    def advance(m: Any, state: Any) -> Any:
-        c, d, value = state
+    def advance(m: Any, values: Any, rest: Any) -> Any:
+        (value,), (c, d) = values, rest
         twice = e.add(p, e.mul(m, 2.0))
         even = e.div(e.mul(e.mul(m, e.sub(q, m)), z), e.mul(e.sub(twice, 1.0), twice))
         odd = e.neg(e.div(e.mul(e.mul(e.add(p, m), e.add(e.add(p, q), m)), z), e.mul(twice, e.add(twice, 1.0))))
         c, d, value, _ = step_with(even, c, d, value)
         c, d, value, factor = step_with(odd, c, d, value)
-        return (c, d, value), e.gt(e.abs(e.sub(factor, 1.0)), _eps(p))
+        return (value,), (c, d), e.gt(e.abs(e.sub(factor, 1.0)), _eps(p))
 
     first = e.sub(1.0, e.div(e.mul(e.add(p, q), z), e.add(p, 1.0)))
     d = e.div(1.0, away_from_zero(first))
-    return _iterate(full_like(p, True, np.dtype(bool)), (full_like(p, 1), d, d), advance)[2]
+    return _iterate(full_like(p, True, np.dtype(bool)), (d,), (full_like(p, 1), d), advance)[0]
 
 
 _FUNCTIONS: dict[Primitive, tuple[Any, int]] = {
