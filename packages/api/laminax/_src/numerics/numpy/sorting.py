@@ -429,7 +429,7 @@ def _searchsorted(a: Any, v: Any, side: str, method: str) -> Any:
         return _count_before(a, v, side)
     if method == "sort":
         return _search_by_sorting(a, v, side)
-    return _binary_search(a, v, side)
+    return binary_search(a, v, side)
 
 
 def _goes_after(element: Any, value: Any, side: str) -> Any:
@@ -463,19 +463,16 @@ def _search_by_sorting(a: ArrayLike, v: ArrayLike, side: str) -> Array:
     return shape_ops.reshape(op.sub(places, own), shape)
 
 
-def _binary_search(a: Any, v: Any, side: str) -> Any:
-    """Halves the interval as often as the size needs, for all values at once."""
+def binary_search(a: Any, v: Any, side: str) -> Any:
+    """The number of elements of a sorted array that come before each value, found bit by bit from the highest, for all values at once."""
     size, shape = shape_of(a)[0], shape_of(v)
-    low, high = shape_ops.full(shape, 0, _INT32), shape_ops.full(shape, size if type(size) is int else scalar_like(size, _INT32), _INT32)
-    last = np.int32(size - 1) if type(size) is int else scalar_like(size - 1, _INT32)
-    for _ in range(size.bit_length() if type(size) is int else 32):  # of a symbolic size, as many as there may be
-        middle = op.add(low, op.shift_right_logical(op.sub(high, low), np.int32(1)))
-        element = _take(a, op.min(middle, last), 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False)
-        is_open = op.lt(low, high)
-        after = op.bitwise_and(is_open, _goes_after(element, v, side))
-        low = op.select(after, op.add(middle, np.int32(1)), low)
-        high = op.select(op.bitwise_or(after, op.bitwise_not(is_open)), high, middle)
-    return low
+    count = np.int32(size) if type(size) is int else scalar_like(size, _INT32)
+    place = shape_ops.full(shape, 0, _INT32)
+    for bit in reversed(range(size.bit_length() if type(size) is int else 31)):  # of a symbolic size, as many as there may be
+        further = op.add(place, np.int32(1 << bit))
+        element = _take(a, op.sub(op.min(further, count), np.int32(1)), 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False)
+        place = op.select(op.bitwise_and(op.le(further, count), _goes_after(element, v, side)), further, place)
+    return place
 
 
 @fused(static_argnames=("right", "method"))

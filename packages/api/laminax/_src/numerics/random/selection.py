@@ -12,8 +12,8 @@ from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.cumulative import cumsum
 from laminax_ir.ops.indexing import GatherDimensionNumbers, gather
 from laminax_ir.ops.random_bits import random_bits
-from laminax_ir.ops.reduction import argmax, reduce_sum
-from laminax_ir.ops.shape import broadcast_in_dim, expand_dims, full, iota, reshape, transpose
+from laminax_ir.ops.reduction import argmax
+from laminax_ir.ops.shape import expand_dims, full, iota, reshape, transpose
 from laminax_ir.ops.shape_arguments import canonical_axis
 from laminax_ir.ops.slicing import index_in_dim, slice_in_dim
 from laminax_ir.ops.sorting import sort_key_val, top_k
@@ -24,6 +24,7 @@ from laminax_ir.types.arguments import check_size
 from laminax_ir.types.avals import get_aval
 
 from laminax._src.numerics.floor import fused, takes_out_sharding
+from laminax._src.numerics.numpy.sorting import binary_search
 from laminax._src.numerics.random.arguments import checked_shape, converted, shape_of_parameters
 from laminax._src.numerics.random.keys import split_typed, typed_key
 from laminax._src.numerics.random.samplers import gumbel, randint, uniform
@@ -175,9 +176,7 @@ def _by_distribution_function(key: ArrayLike, p: ArrayLike, *, shape: tuple[int,
     dtype, count = get_aval(p).dtype, get_aval(p).shape[0]
     total = index_in_dim(cumulative, count - 1, keepdims=False)
     r = e.mul(total, e.sub(np.array(1, dtype)[()], uniform(key, shape, dtype)))
-    is_below = e.lt(broadcast_in_dim(cumulative, (*shape, count), (len(shape),)),
-                    broadcast_in_dim(r, (*shape, count), tuple(range(len(shape)))))
-    return reduce_sum(e.convert_element_type(is_below, dtypes.scalar_dtype(int)), (len(shape),))
+    return e.convert_element_type(binary_search(cumulative, r, "left"), dtypes.scalar_dtype(int))
 
 
 @fused(static_argnames=("shape", "mode"))

@@ -6,6 +6,7 @@ operand is replaced by a harmless one before the formula is computed, so that th
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from typing import TYPE_CHECKING, Any, Callable
@@ -344,21 +345,43 @@ def ndtri(p: ArrayLike) -> Array:
     return _ndtri(_checked_float("ndtri", p))
 
 
+# Rational approximations of Moshier's Cephes library: around 1/2, of the tail above exp(-32), and of the rest of it
+_NDTRI_MIDDLE = (
+    (-1.23916583867381258016e0, 1.39312609387279679503e1, -5.66762857469070293439e1, 9.80010754185999661536e1, -5.99633501014107895267e1),
+    (-1.18331621121330003142e0, 1.59056225126211695515e1, -8.20372256168333339912e1, 2.00260212380060660359e2, -2.25462687854119370527e2,
+     8.63602421390890590575e1, 4.67627912898881538453e0, 1.95448858338141759834e0, 1.0))
+_NDTRI_TAIL = (
+    (-8.57456785154685413611e-4, -3.50424626827848203418e-2, -1.40256079171354495875e-1, 2.18663306850790267539e0, 1.46849561928858024014e1,
+     4.40805073893200834700e1, 5.71628192246421288162e1, 3.15251094599893866154e1, 4.05544892305962419923e0),
+    (-9.33259480895457427372e-4, -3.80806407691578277194e-2, -1.42182922854787788574e-1, 2.50464946208309415979e0, 1.50425385692907503408e1,
+     4.13172038254672030440e1, 4.53907635128879210584e1, 1.57799883256466749731e1, 1.0))
+_NDTRI_FAR_TAIL = (
+    (6.23974539184983293730e-9, 2.65806974686737550832e-6, 3.01581553508235416007e-4, 1.23716634817820021358e-2, 2.01485389549179081538e-1,
+     1.33303460815807542389e0, 3.93881025292474443415e0, 6.91522889068984211695e0, 3.23774891776946035970e0),
+    (6.79019408009981274425e-9, 2.89247864745380683936e-6, 3.28014464682127739104e-4, 1.34204006088543189037e-2, 2.16236993594496635890e-1,
+     1.37702099489081330271e0, 3.67983563856160859403e0, 6.02427039364742014255e0, 1.0))
+
+
+def _ratio(polynomials: tuple[tuple[float, ...], ...], x: Array) -> Array:
+    """The quotient of two polynomials, whose coefficients go from the constant one up."""
+    above, below = (functools.reduce(lambda value, c: value * x + c, reversed(one[:-1]), jnp.full_like(x, one[-1])) for one in polynomials)
+    return above / below
+
+
 @custom_jvp
 def _ndtri(p: ArrayLike) -> Array:
-    """By the error function's inverse; one of Newton's steps on log_ndtr repairs the lower tail, where 2 p - 1 rounds to -1."""
+    """Of the smaller of p and 1 - p, by which 1 - p is exact."""
     is_lower = p < 0.5
     tail = jnp.where(is_lower, p, 1 - p)
     is_inside = (tail > 0) & (tail <= 0.5)
     tail = jnp.where(is_inside, tail, jnp.full_like(tail, 0.25))
-    logarithm = jnp.log(tail)
-    # Start from the inverse of the leading term of the tail, log(tail) = -x^2/2 - log(x sqrt(2 pi)).
-    r = jnp.sqrt(-2 * logarithm)
-    start = -(r - (jnp.log(jnp.maximum(r, 1.0)) + 0.5 * math.log(2 * math.pi)) / jnp.maximum(r, 1.0))
-    x = jnp.where(tail > 0.02, math.sqrt(2) * special.erf_inv(2 * jnp.maximum(tail, 0.02) - 1), start)
-    for _ in range(5):
-        value = _log_ndtr(x, 3)
-        x = x - (value - logarithm) * jnp.exp(value + 0.5 * x * x) * math.sqrt(2 * math.pi)
+    centered = tail - 0.5
+    square = centered * centered
+    middle = (centered + centered * (square * _ratio(_NDTRI_MIDDLE, square))) * math.sqrt(2 * math.pi)
+    r = jnp.sqrt(-2 * jnp.log(tail))
+    z = 1 / r
+    correction = jnp.where(r < 8, _ratio(_NDTRI_TAIL, z), _ratio(_NDTRI_FAR_TAIL, z))
+    x = jnp.where(tail > math.exp(-2), middle, jnp.log(r) * z + z * correction - r)
     x = jnp.where(is_lower, x, -x)
     edge = jnp.where(p == 0, -math.inf, jnp.where(p == 1, math.inf, math.nan)).astype(dtype_of(p))
     return jnp.where(is_inside, x, edge)
