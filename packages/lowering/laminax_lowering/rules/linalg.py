@@ -17,7 +17,7 @@ from laminax_ir.ops.shape import broadcasted_iota, pad
 from laminax_ir.ops.slicing import slice as slice_
 from laminax_ir.symbolic.symbolic_dims import max_dim, min_dim
 from laminax_ir.types.avals import ShapedArray
-from laminax_lowering.rules import linalg_cpu, linalg_gpu, linalg_tpu  # noqa: F401  (they register their rules)
+from laminax_lowering.rules import linalg_cpu, linalg_gpu, linalg_small, linalg_tpu  # noqa: F401  (they register their rules)
 from laminax_lowering.rules.linalg_kernels import permutation_of, run_program
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule, not_supported

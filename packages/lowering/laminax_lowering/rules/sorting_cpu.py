@@ -61,7 +61,7 @@ def _kernel(ctx: FunctionWriter, name: str, operands: Sequence[Value], write: Ca
     """Writes something in place, or as a small call where it is small: `write` gets a writer and values for the operands."""
     if any(key_shape(x.aval) or x.aval.size > MOST_IN_SMALL_CALLS for x in operands):
         return write(ctx, *operands)
-    return ctx.small_call(name, operands, write)
+    return ctx.small_call(name, operands, lambda to, *values: [write(to, *values)])[0]
 
 
 def _sorted_further(ctx: FunctionWriter, key: Value, number: int, order: Value | None, dimension: int) -> Value:

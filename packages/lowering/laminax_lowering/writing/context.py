@@ -349,7 +349,7 @@ class FunctionWriter:
             return self.run(closed, operands)
         return self.call(self.private_function(closed, name), [*leading, *operands], results, attributes)
 
-    def small_call(self, name: str, operands: Sequence[Value], write: Callable[..., Value]) -> Value:
+    def small_call(self, name: str, operands: Sequence[Value], write: Callable[..., Sequence[Value]]) -> list[Value]:
         """Calls a function that the CPU's compiler makes one kernel of, by its quickest way: half the compile time of its fusions.
 
         Only for one platform. Neither scatters, sorts, transforms nor custom calls may be in it, nor, for jaxlib 0.10.2, an operation large
@@ -358,17 +358,18 @@ class FunctionWriter:
         Args:
           name: the function's name; a number is added where there is one.
           operands: its arguments.
-          write: writes it, given a writer and its parameters as values; returns its result.
+          write: writes it, given a writer and its parameters as values; returns its results.
         """
         module, writer = self.module, type(self)(self.module, self.platforms)
-        writer.eqn, writer.loc = self.eqn, self.loc
+        writer.eqn, writer.loc, writer.scope = self.eqn, self.loc, self.scope
         args = [Value(f"%arg{i}", x.aval) for i, x in enumerate(operands)]
-        result = write(writer, *args)
-        name, result_type = module.unique_name(name), type_text(result.aval)
-        parameters = ", ".join(f"{x.name}: {type_text(x.aval)}" for x in args)
-        module.functions.append("\n".join([f"func.func private @{name}({parameters}) -> {result_type} {{", *writer._constants.lines,
-                                           *writer.lines, f"func.return {result.name} : {result_type}", "}"]))
-        return self.call(name, operands, [result.aval], ' {mhlo.frontend_attributes = {xla_cpu_small_call="true", inlineable="false"}}')[0]
+        results = list(write(writer, *args))
+        name, types = module.unique_name(name), types_text(x.aval for x in results)
+        parameters = ", ".join([f"{x.name}: {type_text(x.aval)}" for x in args])
+        module.functions.append("\n".join([f"func.func private @{name}({parameters}) -> ({types}) {{", *writer._constants.lines,
+                                           *writer.lines, f"func.return {', '.join([x.name for x in results])} : {types}", "}"]))
+        return self.call(name, operands, [x.aval for x in results],
+                         ' {mhlo.frontend_attributes = {xla_cpu_small_call="true", inlineable="false"}}')
 
     def leading_parameters(self) -> list[str]:
         """The parameters that a function has before those of its program."""
