@@ -131,6 +131,7 @@ traceback_in_locations_limit = define(
     affects_tracing=True,
 )
 log_compiles = define("log_compiles", False, boolean, "Log each compilation and what it was for, as warnings.")
+show_progress = define("show_progress", True, boolean, "Show a line in the terminal while something is traced or compiled for seconds.")
 explain_cache_misses = define(
     "explain_cache_misses",
     False,

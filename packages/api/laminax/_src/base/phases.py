@@ -13,6 +13,8 @@ from laminax_ir.options import config
 from laminax_ir.types.avals import ShapedArray
 from laminax_runtime.base import monitoring
 
+from laminax._src.base import progress
+
 PHASE_EVENTS = {  # as JAX calls them
     "Tracing": "/jax/core/compile/jaxpr_trace_duration",
     "Lowering": "/jax/core/compile/jaxpr_to_mlir_module_duration",
@@ -29,7 +31,7 @@ class phase:
       avals: the arguments' types, for the log.
     """
 
-    __slots__ = ("_verb", "_title", "_avals", "_start")
+    __slots__ = ("_verb", "_title", "_avals", "_start", "_shown")
 
     def __init__(self, verb: str, title: str, avals: Sequence[ShapedArray]) -> None:
         self._verb = verb
@@ -39,9 +41,12 @@ class phase:
     def __enter__(self) -> None:
         if self._verb == "Lowering":
             _log("Compiling %s for arguments (%s).", self._title, _Listed(self._avals))
+        self._shown = progress.begin(self._verb, self._title)
         self._start = time.perf_counter()
 
     def __exit__(self, error_type: Any, error: Any, traceback: Any) -> None:
+        if self._shown is not None:
+            progress.end(self._shown)
         if error_type is not None:
             return
         seconds = time.perf_counter() - self._start

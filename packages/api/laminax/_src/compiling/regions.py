@@ -16,6 +16,7 @@ from laminax_ir.key_arrays.keys import stored_aval
 from laminax_ir.options.ambient import with_overrides_of_this_thread
 from laminax_ir.programs.jaxpr import ClosedJaxpr, subjaxprs
 
+from laminax._src.base import progress
 from laminax._src.base.phases import log_decision
 from laminax._src.compiling.executables import (
     Program,
@@ -132,10 +133,18 @@ def _compile_parts(plan: RegionPlan, places: _Places, name: str, is_pinned: bool
     parts = [(lower_program(program, where, name=part, donated=plan.donated[program]), program, where, part)
              for (program, where), part in different.items()]
 
+    shown = progress.begin("Compiling", f"jit({name})", len(parts))
+
     def compile_part(lowered: LoweredModule, program: ClosedJaxpr, where: runtime.Device | Partitioning, part: str) -> runtime.Executable:
-        return compile_lowered(lowered, program, where, name=part, is_pinned=is_pinned, is_part=True,
-                               compiler_options=compiler_options).executable
+        compiled = compile_lowered(lowered, program, where, name=part, is_pinned=is_pinned, is_part=True, compiler_options=compiler_options)
+        if shown is not None:
+            shown.done += 1
+        return compiled.executable
 
     from concurrent.futures import ThreadPoolExecutor
-    with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as threads:  # XLA's passes over one program run on one thread
-        return dict(zip(different, threads.map(with_overrides_of_this_thread(compile_part), *zip(*parts))))
+    try:
+        with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as threads:  # XLA's passes over one program run on one thread
+            return dict(zip(different, threads.map(with_overrides_of_this_thread(compile_part), *zip(*parts))))
+    finally:
+        if shown is not None:
+            progress.end(shown)

@@ -175,7 +175,7 @@ def memory_of_sequence(sequence: Any, runs: dict[int, tuple[MemoryRun, Schedule]
       result_names: a name for each result.
     """
     total = sequence.memory_analysis()
-    used = {i for step in sequence.steps for i in step.operands}
+    used = sorted({i for step in sequence.steps for i in step.operands if i < len(sequence.in_avals)})
     results = {number: i for i, number in enumerate(sequence.results)}
     makers = {key: _result_makers(module) for key, module in modules.items()}
     buffers: list[Buffer] = []
@@ -184,18 +184,17 @@ def memory_of_sequence(sequence: Any, runs: dict[int, tuple[MemoryRun, Schedule]
     steps: list[tuple[str, Place | None]] = []
     fixed = total.argument_size_in_bytes + total.output_size_in_bytes - total.alias_size_in_bytes
     live = 0
-    for i, aval in enumerate(sequence.in_avals):
-        if i in used:
-            size = aval.size * aval.dtype.itemsize
-            buffers.append(Buffer(size, _type_text(aval), "argument", argument_names[i] if i < len(argument_names) else f"argument {i}",
-                                  None, 0, 0))
+    for i, sharding in zip(used, sequence.in_shardings):
+        aval = _part(sequence.in_avals[i], sharding)
+        buffers.append(Buffer(_size(aval), _type_text(aval), "argument", argument_names[i] if i < len(argument_names) else f"argument {i}",
+                              None, 0, 0))
     for step in sequence.steps:
         run, _ = runs[id(step.executable)]
         start = len(steps)
         made = makers[id(step.executable)]
-        for place, (number, aval) in enumerate(zip(step.results, step.executable.out_avals)):
-            size = aval.size * aval.dtype.itemsize
-            name = made[place].what
+        for place, (number, whole, sharding) in enumerate(zip(step.results, step.executable.out_avals, step.executable.out_shardings)):
+            aval, name = _part(whole, sharding), made[place].what
+            size = _size(aval)
             buffer = Buffer(size, _type_text(aval), "temporary", name, made[place].place, start, start)
             if number in results:
                 name = f"{result_names[results[number]]} = {name}" if results[number] < len(result_names) else name
@@ -218,6 +217,15 @@ def memory_of_sequence(sequence: Any, runs: dict[int, tuple[MemoryRun, Schedule]
     return MemoryRun(tuple(in_use), tuple(steps), tuple(sorted(buffers, key=lambda b: -b.size)), total.argument_size_in_bytes,
                      total.output_size_in_bytes, total.alias_size_in_bytes, total.temp_size_in_bytes, peak_step,
                      total.generated_code_size_in_bytes)
+
+
+def _part(aval: Any, sharding: Any) -> Any:
+    """The type of the part of an array that a device holds."""
+    return aval.update(shape=tuple(sharding.shard_shape(aval.shape)))
+
+
+def _size(aval: Any) -> int:
+    return aval.size * aval.dtype.itemsize
 
 
 def _type_text(aval: Any) -> str:
