@@ -46,6 +46,8 @@ LAZY: dict[tuple[str, str], str] = {
     ("laminax._src.compiling.eager", "laminax._src.compiling.tracing"): _SIZED,
     ("laminax._src.compiling.executables", "laminax_lowering.lower"): _LOWERED,
     ("laminax._src.compiling.executables", "laminax._src.inspecting.memory"): "when a program finds too little memory",
+    ("laminax._src.setup", "laminax._src.explaining.notebooks"): "notebooks ask for it",
+    ("laminax._src.setup", "laminax._src.explaining.treescope_adapter"): "treescope asks for it",
     ("laminax._src.compiling.fusion", "laminax._src.compiling.jit"): _COMPILED,
     ("laminax._src.compiling.jit", "laminax._src.compiling.abstracted_axes"): _SYMBOLIC,
     ("laminax._src.compiling.jit", "laminax._src.compiling.cache_misses"): "with the option explain_cache_misses only",

@@ -31,6 +31,8 @@ ALLOWED = {
 # absl have the options as its flags. The api takes the
 # names of window functions from SciPy, as JAX does, and its solver of sparse linear equations; the bytes of checkpoints from msgpack.
 ALLOWED_IN_MODULE = {
+    "packages/api/laminax/_src/base/progress.py": {"tqdm"},
+    "packages/api/laminax/_src/explaining/treescope_adapter.py": {"treescope"},
     "packages/api/laminax/_src/linen/serialization.py": {"msgpack"},
     "packages/api/laminax/_src/placement/clusters.py": {"mpi4py"},
     "packages/api/laminax/_src/numerics/scipy/spectra.py": {"scipy"},

@@ -54,6 +54,7 @@ _NAMES = {
         process_index process_indices set_mesh use_abstract_mesh""",
     "laminax._src.debugging.environment": "print_environment_info",
     "laminax._src.explaining.explain": "explain",
+    "laminax._src.explaining.notebooks": "load_ipython_extension unload_ipython_extension",
     # settings
     "laminax._settings": """
         allow_f16_reductions array_garbage_collection_guard auto_pcast check_tracer_leaks checking_leaks config debug_infs

@@ -320,6 +320,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, in_
     """Linearizes a function at a point."""
 def live_arrays(platform: str | None = None) -> list[Any]:
     """The arrays of a platform, by default the default one, that have not been deleted."""
+def load_ipython_extension(ipython: Any) -> None:
+    """`%load_ext laminax` in IPython and Jupyter: dicts, lists and tuples that hold arrays of laminax are shown as trees that fold."""
 def local_device_count(backend: str | None = None) -> int:
     """How many devices of a platform this process can address."""
 def local_devices(process_index: int | None = None, backend: str | None = None, host_id: int | None = None) -> list[Any]:
@@ -420,6 +422,8 @@ transfer_guard_device_to_host: Option
 transfer_guard_host_to_device: Option
 def typeof(x: Any) -> ShapedArray:
     """The aval of a value: shape, dtype and whether the dtype is weak."""
+def unload_ipython_extension(ipython: Any) -> None:
+    """`%unload_ext laminax`: containers look as before."""
 def vjp(
     fun: Callable[..., Any],
     *primals: Any,

@@ -33,7 +33,7 @@ def in_terminal(code: str, **environment: str) -> str:
     pty = pytest.importorskip("pty")
     outside, inside = pty.openpty()
     pytest.importorskip("termios").tcsetwinsize(inside, (24, 100))
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=inside, stderr=inside, env={**os.environ, **environment}, close_fds=True)
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=inside, stderr=inside, env={**os.environ, **environment})
     os.close(inside)
     written = b""
     while True:

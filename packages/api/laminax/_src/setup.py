@@ -44,11 +44,25 @@ def compose() -> None:
     runtime.register_array_type(Tracer)
     runtime.register_array_type(PRNGKeyArray)
     runtime.install_array_methods(eager.operator_table())
+    runtime.install_array_methods({"_repr_html_": _array_html, "__treescope_ndarray_adapter__": _treescope_adapter})
+    setattr(PRNGKeyArray, "_repr_html_", _array_html)
 
 
 def _evaluate_placement(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     from laminax._src.parallel.sharding_constraints import evaluate
     return evaluate(primitive, operands, params)
+
+
+def _array_html(self: Any) -> str:
+    """The array as notebooks show it."""
+    from laminax._src.explaining.notebooks import array_html
+    return array_html(self)
+
+
+def _treescope_adapter(self: Any) -> Any:
+    """What treescope draws the array with."""
+    from laminax._src.explaining.treescope_adapter import ArrayAdapter
+    return ArrayAdapter()
 
 
 def _reshard(x: runtime.ArrayImpl, sharding: runtime.Sharding) -> runtime.ArrayImpl | None:

@@ -25,6 +25,9 @@ class ProgramPrinter(Protocol):
     def format_eqn(self, eqn: JaxprEqn) -> str:
         """One equation as text."""
 
+    def format_html(self, jaxpr: Jaxpr) -> str:
+        """A program as HTML."""
+
 
 def _first_printer() -> ProgramPrinter:
     compose()  # installs a printer in this one's place
@@ -181,6 +184,9 @@ class Jaxpr:
 
     __str__ = __repr__
 
+    def _repr_html_(self) -> str:
+        return _load_printer().format_html(self)
+
 
 _MOST_DERIVED = 256  # questions may name other programs, and sizes
 
@@ -245,6 +251,9 @@ class ClosedJaxpr:
         return self.pretty_print()
 
     __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return self.jaxpr._repr_html_()
 
 
 def joined_effects(eqns: Iterable[JaxprEqn]) -> frozenset[Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Iterable, Iterator
 
 import numpy as np
@@ -57,6 +58,27 @@ def format_jaxpr(jaxpr: Jaxpr, *, use_color: bool = False, **options: bool) -> s
     definitions = [concat(f"let {name} = ", printer.jaxpr(shared), " in", Break())
                    for shared, name in printer.shared.items()]
     return render(concat(*definitions, printer.jaxpr(jaxpr)))
+
+
+def format_html(jaxpr: Jaxpr) -> str:
+    """A jaxpr as notebooks show it: the programs in front of it fold, and each line has the user's line for a tooltip."""
+    parts: list[list[str]] = [[]]
+    for line in format_jaxpr(jaxpr, source_info=True).split("\n"):
+        text, mark, note = line.rpartition(" # ")
+        if not mark:
+            text, note = line, ""
+        if text.startswith("let ") and parts[-1]:  # a program in front
+            parts.append([])
+        elif text.startswith("{ lambda") and parts[-1]:  # the program itself
+            parts.append([])
+        title = f' title="{escape(note)}"' if note and note != "unknown" else ""
+        parts[-1].append(f"<span{title}>{escape(text.rstrip(), quote=False)}</span>")
+    *shared, own = ["\n".join(lines) for lines in parts]
+    names = [escape(name) for name in _shared_jaxprs(jaxpr).values()]
+    folded = [f"<details><summary><code>let {name} = ...</code></summary><pre>{text}</pre></details>" for name, text in zip(names, shared)]
+    count, operands = len(jaxpr.eqns), ", ".join(v.aval.str_short() for v in jaxpr.invars[:8])
+    head = f"{count} equation{'s' if count != 1 else ''}; takes {operands}{', ...' if len(jaxpr.invars) > 8 else ''}"
+    return f"<details open><summary>{escape(head)}</summary>{''.join(folded)}<pre>{own}</pre></details>"
 
 
 def format_eqn(eqn: JaxprEqn) -> str:

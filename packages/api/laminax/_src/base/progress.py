@@ -1,7 +1,7 @@
 """A line in the terminal while something is traced or compiled for longer than two seconds: what, for how long, which of its regions.
 
-Phases say when they begin and end, which costs them a look at the option and at stderr. Only where that is a terminal a thread watches them,
-and only while one lasts; it draws with tqdm, loaded when there is something to draw. The line is gone when the phase is.
+Phases say when they begin and end, which costs them a look at the option and at stderr. Only where that is a terminal a thread watches
+them, and only while one lasts; it draws with tqdm, loaded when there is something to draw. The line is gone when the phase is.
 """
 
 from __future__ import annotations
