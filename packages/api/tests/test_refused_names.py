@@ -24,9 +24,6 @@ REFUSED = [
     ("interpreters.pxla", "global_avals_to_results_handler", ((), ()), {}, "device_put"),
     ("experimental.scheduling_groups", "scheduling_group", ("g",), {}, "optimization_barrier"),
     ("experimental.scheduling_groups", "xla_metadata_call", (abs,), {"group": 1}, "got group"),
-    ("experimental.custom_partitioning", "SdyShardingRule", ((), ()), {}, "shard_map"),
-    ("experimental.custom_partitioning", "ArrayMapping", ("i",), {}, "shard_map"),
-    ("experimental.custom_partitioning", "CompoundFactor", ("i", "j"), {}, "shard_map"),
     ("experimental.pallas", "pallas_call", (abs,), {"grid": (2,)}, "laminax.ffi.ffi_call"),
     ("experimental.pallas.ops.tpu.splash_attention", "splash_attention_kernel", (), {}, "dot_product_attention"),
     ("nn", "get_scaled_dot_general_config", ("mxfp8",), {}, "lax.scaled_dot"),
@@ -42,22 +39,6 @@ def test_a_refused_name_says_what_to_use_instead(module, name, args, kwargs, adv
         named(*args, **kwargs)
     caught.match(name)
     caught.match(advice)
-
-
-def test_custom_partitioning_can_be_declared_and_refuses_calls():
-    from laminax.experimental.custom_partitioning import custom_partitioning
-
-    @custom_partitioning
-    def double(x):
-        """Twice x."""
-        return 2 * x
-
-    double.def_partition(partition=abs, infer_sharding_from_operands=abs, sharding_rule="i -> i")
-    assert double.__doc__ == "Twice x." and double.fun(3) == 6
-    with pytest.raises(NotImplementedError, match="calling 'double' is not supported.*shard_map"):
-        double(3)
-    with pytest.raises(TypeError, match="custom_partitioning: fun must be a function, got 3 of type int"):
-        custom_partitioning(3)
 
 
 def test_a_library_with_kernels_can_be_imported():

@@ -29,6 +29,7 @@ OFFERS: dict[str, str] = {
     "ops.control_tracing": "*",
     "ops.conversion": "*",
     "ops.convolution": "*",
+    "ops.custom_partitioning": "*",
     "ops.cumulative": "*",
     "ops.derived": "*",
     "ops.elementwise": "*",
@@ -76,7 +77,7 @@ OFFERS: dict[str, str] = {
     "options.interning": "Interned",
     "options.restoring": "Restoring Together",
     "options.user_contexts": "make_user_context",
-    "programs.calling_conventions": "CallingConvention inspection_key",
+    "programs.calling_conventions": "CallingConvention HostTransfer PartitionedCall inspection_key partitioner_key",
     "programs.check": "check_jaxpr",
     "programs.dce": "dce_closed_jaxpr dce_jaxpr dce_rules",
     "programs.effects": """

@@ -49,6 +49,7 @@ from laminax_ir.ops.calls import (
 )
 from laminax_ir.ops.composite import composite
 from laminax_ir.ops.control_flow import cond, platform_dependent, switch
+from laminax_ir.ops.custom_partitioning import bind_custom_partitioning
 from laminax_ir.ops.linear_call import bind_linear_call
 from laminax_ir.ops.loops import fori_loop, scan, while_loop
 from laminax_ir.ops.shard_map import bind_shard_map
@@ -198,6 +199,11 @@ def linear_call(f, *xs):
     return bind_linear_call(program, None, xs[:1], xs[1:], "f")
 
 
+def partitioned(f, *xs):
+    program, consts = close_over_constants(stage(f, [get_aval(x) for x in xs]))
+    return bind_custom_partitioning(program, *consts, *xs, partitioner=None, sharding_rule="", name="f")
+
+
 def shard_map(f, *xs):
     mesh, program = AbstractMesh((1,), ("i",)), stage(f, [get_aval(x) for x in xs])
     return bind_shard_map(program, *xs, mesh=mesh, in_specs=[P()] * len(xs), out_specs=[P()] * len(program.out_avals),
@@ -212,6 +218,7 @@ CALLS = {
     "custom_vjp_call": lambda f, *xs: CustomVJPCall(f, None, None, xs, "f").bind(),
     "custom_vmap_call": custom_vmap_call,
     "linear_call": linear_call,
+    "custom_partitioning": partitioned,
     "shard_map": shard_map,
     "name": lambda f, *xs: [name_p.bind(y, name="y") for y in f(*xs)],
 }

@@ -22,7 +22,8 @@ from laminax_lowering.writing.module_context import ModuleContext
 from laminax_lowering.writing.shardings import MeshTable, sharding_attribute
 from laminax_lowering.writing.types import string_text, symbol_text
 
-if TYPE_CHECKING:  # few programs have symbolic sizes
+if TYPE_CHECKING:
+    from laminax_ir.types.abstract_meshes import AbstractMesh
     from laminax_lowering.writing.dynamic_shapes import SizedMain
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
@@ -78,7 +79,7 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
           arg_shardings: Sequence[Any] | None = None, result_shardings: Sequence[Any] | None = None,
           arg_memories: Sequence[str | None] | None = None, result_memories: Sequence[str | None] | None = None,
           arg_layouts: Sequence[str | None] | None = None, result_layouts: Sequence[str | None] | None = None,
-          inline_consts: bool = False, cpu_kernels: bool = False) -> LoweredModule:
+          inline_consts: bool = False, cpu_kernels: bool = False, device_mesh: AbstractMesh | None = None) -> LoweredModule:
     """Writes a program as a StableHLO module.
 
     Args:
@@ -102,6 +103,9 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
       cpu_kernels: whether a program for one CPU device, and no other platform, is written with the kernels that are faster there (see
         `writing.registry`). One for sizes that are expressions is not.
 
+      device_mesh: for the program of one device among those of a mesh, the mesh: its axes are named axes, along which collectives
+        communicate between partitions.
+
     Raises:
       ValueError: for an unknown platform, none, or one twice.
       NotImplementedError: if an operation has no lowering rule for one of the platforms.
@@ -119,6 +123,9 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
     with paused_collection():
         module = ModuleContext(platforms, _module_name(name), plan_calls(closed.jaxpr), axis_env)
         module.num_partitions = num_partitions
+        if device_mesh is not None:
+            module.manual_mesh, module.manual_axes = device_mesh, frozenset(device_mesh.axis_names)
+            module.axis_env = dict(device_mesh.shape)
         module.uses_cpu_kernels = (cpu_kernels and platforms == ("cpu",) and num_partitions == num_replicas == 1
                                    and not has_symbolic_sizes(closed.in_avals))
         return _lower(closed, module, name, donated or (False,) * len(closed.in_avals), keep_unused, args, results, num_replicas)
@@ -196,6 +203,7 @@ def _convention(closed: ClosedJaxpr, module: ModuleContext, kept: Sequence[int],
         host_transfers=tuple(module.host_transfers),
         keepalives=tuple(module.keepalives),
         inspections=tuple(module.inspections),
+        partitioned_calls=tuple(module.partitioned_calls),
         call_targets=tuple(module.call_targets))
 
 

@@ -20,6 +20,7 @@ from laminax_ir.ops import (
     control_flow,
     convolution,
     cumulative,
+    custom_partitioning,
     elementwise,
     exported,
     ffi,
@@ -213,6 +214,8 @@ _define([F32], jit=lambda x: calls.call_jaxpr(_INNER, *calls.call_jaxpr(_INNER, 
         custom_linear_solve=lambda x: linear_solve.bind_solve(
             linear_solve.SolveParts(_INNER, None, _INNER, None), linear_solve.SolveParts([], [], [], []), [x]))
 
+_define([F32], custom_partitioning=lambda x: custom_partitioning.bind_custom_partitioning(
+    _INNER, x, partitioner=None, sharding_rule="", name="f"))
 _define([F32], composite=lambda x: composite.composite(lambda x, axis: el.sin(x), "my.sine", version=1)(x, axis=(0, 1)))
 _define([F32], psum=lambda x: collectives.psum(x, "i"), pmax=lambda x: collectives.pmax(x, ("i", "j")),
         pmin=lambda x: collectives.pmin(x, "j"), all_gather=lambda x: collectives.all_gather(x, "i"),

@@ -94,6 +94,8 @@ hlo_cost_analysis = _jax.hlo_module_cost_analysis
 guard_state_of_process = _jax.guard_lib.global_state
 guard_state_of_thread = _jax.guard_lib.thread_local_state
 set_thread_guard = _jax.guard_lib.update_thread_guard_global_state
+tuple_sharding = getattr(HloSharding, "tuple_sharding")  # noqa: B009  (missing in jaxlib's stubs)
+register_custom_call_partitioner = _jax.register_custom_call_partitioner
 encode_inspect_sharding_callback = _jax.encode_inspect_sharding_callback
 import_dlpack = _jax.dlpack_managed_tensor_to_buffer
 

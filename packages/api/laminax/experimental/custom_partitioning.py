@@ -1,4 +1,4 @@
-"""Functions with partitioning rules of their own: they can be declared, and refuse to be called.
+"""Functions with partitioning rules of their own.
 
 A table of contents: names load on first use.
 """
@@ -6,4 +6,6 @@ A table of contents: names load on first use.
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "parallel.custom_partitioning": "ArrayMapping BATCHING CompoundFactor SdyShardingRule custom_partitioning"})
+    "laminax_ir.ops.custom_partitioning": "custom_partitioning_p",
+    "parallel.sharding_rules": "ArrayMapping BATCHING CompoundFactor SdyShardingRule",
+    "parallel.custom_partitioning": "custom_partitioning"})

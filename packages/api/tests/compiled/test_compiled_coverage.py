@@ -24,7 +24,7 @@ _NO_VALUE = "it hands its operand on, or nothing; its own tests run it"
 EXCEPTIONS = {
     **dict.fromkeys(("all_gather", "all_to_all", "axis_index", "pmax", "pmin", "ppermute", "psum", "psum_shared", "pvary",
                      "reduce_scatter", "reshard", "shard_map", "sharding_constraint"), _COMMUNICATION),
-    **dict.fromkeys(("composite", "linear_call", "call_exported"), _ITS_PROGRAM),
+    **dict.fromkeys(("composite", "custom_partitioning", "linear_call", "call_exported"), _ITS_PROGRAM),
     **dict.fromkeys(("device_put", "layout_constraint", "dce_sink", "stage", "xla_metadata_value"), _NO_VALUE),
     **dict.fromkeys(("debug_callback", "io_callback"), "an effect: test_callbacks runs it"),
     "inspect_sharding": "an effect: eight_devices/cases_of_pictures runs it",

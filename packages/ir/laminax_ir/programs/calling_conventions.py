@@ -14,6 +14,24 @@ def inspection_key(index: int) -> str:
     return f"laminax_inspection_{index}_"
 
 
+def partitioner_key(index: int) -> str:
+    """What stands in a module's text for the compiler's name of the index-th of its partitioned calls."""
+    return f"laminax_partitioner_{index}_"
+
+
+@dataclass(frozen=True)
+class PartitionedCall:
+    """A call whose program on one device a function of Python makes.
+
+    partitioner: from the shardings of operands and results that the compiler proposes to the text of the module of one device, and the
+      shardings that operands and results shall have.
+    operands, results: their types, of the whole arrays.
+    """
+    partitioner: Callable[..., Any]
+    operands: tuple[ShapedArray, ...]
+    results: tuple[ShapedArray, ...]
+
+
 @dataclass(frozen=True)
 class HostTransfer:
     """A function of Python that a program calls by sending values to the host and receiving others.
@@ -46,6 +64,7 @@ class CallingConvention:
     inspections: functions of the sharding that the compiler chooses for a value, each with the value's rank; the text holds
       `inspection_key(i)` for the compiler's name of the i-th.
     keepalives: objects that must live as long as the compiled program, such as those whose addresses it holds.
+    partitioned_calls: calls that the compiler asks about, likewise with `partitioner_key(i)`.
     call_targets: the names of the functions outside of the program that it calls: kernels, the compiler's, and users'.
     """
     in_avals: tuple[ShapedArray, ...]
@@ -58,6 +77,7 @@ class CallingConvention:
     host_transfers: tuple[HostTransfer, ...] = field(default=(), compare=False)
     keepalives: tuple[Any, ...] = field(default=(), compare=False)
     inspections: tuple[tuple[Callable[[Any], Any], int], ...] = field(default=(), compare=False)
+    partitioned_calls: tuple[PartitionedCall, ...] = field(default=(), compare=False)
     call_targets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -69,7 +89,7 @@ class CallingConvention:
     @property
     def needs_this_process(self) -> bool:
         """Whether the program reaches into this process, and so can be neither stored nor sent to another."""
-        return bool(self.host_callbacks or self.host_transfers or self.keepalives or self.inspections)
+        return bool(self.host_callbacks or self.host_transfers or self.keepalives or self.inspections or self.partitioned_calls)
 
     @property
     def parameters(self) -> tuple[int, ...]:

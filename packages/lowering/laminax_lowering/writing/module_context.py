@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping
 
-from laminax_ir.programs.calling_conventions import HostTransfer
+from laminax_ir.programs.calling_conventions import HostTransfer, PartitionedCall
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.tracing import source
 from laminax_ir.tracing.name_stacks import no_names, scope_path
@@ -38,6 +38,7 @@ class ModuleContext:
         self.host_callbacks: list[Callable[..., Any]] = []
         self.host_transfers: list[HostTransfer] = []  # functions that the program sends to and receives from
         self.inspections: list[tuple[Callable[[Any], Any], int]] = []  # functions of a value's sharding, with its rank
+        self.partitioned_calls: list[PartitionedCall] = []  # whose programs the compiler asks for
         self.meshes: MeshTable = MeshTable()
         self.manual_mesh: Any = None  # of the manual computation that is being written, and the axes that it runs along
         self.manual_axes: frozenset[Any] = frozenset()

@@ -30,6 +30,7 @@ from laminax_runtime.arrays.arrays import ArrayImpl
 from laminax_runtime.backends import ffi, placement, topologies
 from laminax_runtime.base import options
 from laminax_runtime.base.options import CompilerEffortLevel
+from laminax_runtime.compiling.partitioned_calls import named_calls
 from laminax_runtime.compiling.small_loops import with_small_loops_as_kernels
 from laminax_runtime.compiling.unloaded import UnloadedProgram
 
@@ -93,7 +94,8 @@ def compile_module(
         layouts_in_use.add("layouts")
     known = known_shardings_on(wanted_in, parameter_avals, known_shardings, assignment)
     text, called_back = _with_inspections(text, convention, assignment, known)
-    loaded = _compile_as_called(text, convention, assignment, compile_options, name, is_part)
+    with named_calls(text, convention, assignment, known) as text:
+        loaded = _compile_as_called(text, convention, assignment, compile_options, name, is_part)
     del called_back  # which the compiler knew by their addresses
     found_in = _chosen_shardings(wanted_in, loaded.get_parameter_shardings, assignment, parameter_avals, known)
     found_out = _chosen_shardings(wanted_out, loaded.get_output_shardings, assignment, convention.out_avals, known)
