@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import socket
 import sys
 
 import pytest
@@ -16,3 +17,24 @@ import together  # noqa: E402
     ("cases_of_collectives.py", 2, 2), ("cases_of_arrays.py", 2, 2), ("cases_of_multihost_utils.py", 3, 2), ("cases_of_pmap.py", 2, 4)])
 def test_cases(file, count, devices):
     together.check(FOLDER / file, count, devices)
+
+
+@pytest.mark.parametrize("victim, fault", [(1, "SIGKILL"), (0, "SIGKILL"), (1, "SIGSTOP"), (0, "SIGSTOP"), (2, "exception")])
+def test_the_others_live_on_when_a_process_fails(victim, fault):
+    others = [i for i in range(4) if i != victim]
+    with together.Program(FOLDER / "program_with_a_fault.py", 4, 1, VICTIM=str(victim), FAULT=fault, HEARTBEAT="10",
+                          LAMINAX_ENABLE_RECOVERABILITY="1") as program:
+        codes = program.wait(but_not=[victim])
+        assert [codes[i] for i in others] == [0, 0, 0], program.report()
+        for i in others:
+            assert f"FAILED [{victim}] Devices failed: " in program.output(i) and "WENT ON" in program.output(i), program.report()
+
+
+def test_a_service_that_cannot_open_says_why():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        program = together.Program(FOLDER / "program_with_a_fault.py", 1, 1, VICTIM="9", LAMINAX_ENABLE_RECOVERABILITY="1")
+        program.port = taken.getsockname()[1]
+        with program:
+            assert program.wait() == [1] and "does not open at 127.0.0.1" in program.output(0), program.report()

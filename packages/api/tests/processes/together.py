@@ -88,7 +88,8 @@ def begin() -> tuple[int, int]:
     from laminax import distributed
     index, count = int(os.environ["INDEX"]), int(os.environ["COUNT"])
     distributed.initialize(f"127.0.0.1:{os.environ['PORT']}", count, index, cluster_detection_method="deactivate",
-                           initialization_timeout=180, shutdown_timeout_seconds=60)
+                           initialization_timeout=180, shutdown_timeout_seconds=60,
+                           heartbeat_timeout_seconds=int(os.environ.get("HEARTBEAT", 100)))
     return index, count
 
 

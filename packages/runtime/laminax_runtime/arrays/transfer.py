@@ -16,9 +16,9 @@ from laminax_ir.options import config
 from laminax_ir.types import canonical_dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval, placed_aval
 from laminax_runtime import _jaxlib  # noqa: F401  (context: jaxlib's x64 setting)
-from laminax_runtime.arrays import arrays, shardings  # noqa: F401  (context: jaxlib's x64 setting)
+from laminax_runtime.arrays import arrays, process_failures, shardings  # noqa: F401  (context: jaxlib's x64 setting)
 from laminax_runtime.arrays.arrays import ArrayImpl
-from laminax_runtime.backends import backends, placement  # noqa: F401  (context: jaxlib's x64 setting)
+from laminax_runtime.backends import backends, placement, processes  # noqa: F401  (context: jaxlib's x64 setting)
 from laminax_runtime.base import context, guards  # noqa: F401  (context: jaxlib's x64 setting)
 from laminax_runtime.base.errors import UnsupportedValueError
 from laminax_runtime.base.members import set_members
@@ -312,7 +312,8 @@ def device_get(x: Any) -> Any:
 
 def block_until_ready(values: Iterable[Any]) -> None:
     """Waits until the arrays among the values have been computed; what went wrong in computing them is raised here."""
-    _jaxlib.batched_block_until_ready([x for x in values if type(x) is ArrayImpl])
+    with processes.naming_failures():
+        _jaxlib.batched_block_until_ready([x for x in values if type(x) is ArrayImpl])
 
 
 def _array_from_value(value: np.ndarray, weak_type: bool) -> ArrayImpl:

@@ -144,6 +144,7 @@ def _start_first_of(names: tuple[str, ...], requested: str) -> str:
         if name not in _failures:
             try:
                 started = _make_client(name)
+                processes.note_started(started)
                 for hook in _start_hooks:
                     hook(started)
                 if not _clients:

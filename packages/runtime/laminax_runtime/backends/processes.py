@@ -9,11 +9,14 @@ from __future__ import annotations
 import atexit
 import ctypes
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from laminax_runtime import _jaxlib
+from laminax_runtime.backends.coordinator import Coordinator
+from laminax_runtime.backends.process_watch import Watch
 from laminax_runtime.base import process_options
 
 
@@ -43,6 +46,8 @@ class Processes:
     coordinator_address: str | None = None
     partition_index: int | None = None
     local_device_ids: tuple[int, ...] | None = None
+    watch: Watch | None = None
+    shutdown_timeout: int = 300
 
 
 state = Processes()
@@ -68,10 +73,12 @@ def connect(address: str, bind_address: str, num_processes: int, process_id: int
         XlaRuntimeError: the service cannot be opened, or not all have come in time.
     """
     limits = {"heartbeat_timeout": heartbeat_timeout, "shutdown_timeout": shutdown_timeout, **credentials}
-    service = None
+    is_recoverable = process_options.enable_recoverability.value
+    service: Any = None
     if process_id == 0:
-        service = _jaxlib.make_distributed_service(bind_address, num_processes, recoverable=process_options.enable_recoverability.value,
-                                                   cluster_register_timeout=initialization_timeout, **limits)
+        of_service = {**limits, "cluster_register_timeout": initialization_timeout, "recoverable": is_recoverable}
+        service = (Coordinator(bind_address, num_processes, of_service) if is_recoverable
+                   else _jaxlib.make_distributed_service(bind_address, num_processes, **of_service))
     try:
         client = _jaxlib.make_distributed_client(address, process_id, init_timeout=initialization_timeout, use_compression=True, **limits)
         client.connect()
@@ -85,6 +92,9 @@ def connect(address: str, bind_address: str, num_processes: int, process_id: int
     if process_options.enable_preemption_service.value:
         state.preemption_sync_manager = _jaxlib.make_preemption_sync_manager()
         state.preemption_sync_manager.initialize(client)
+    if is_recoverable:
+        state.watch = Watch(client, process_id, num_processes, heartbeat_timeout)
+    state.shutdown_timeout = shutdown_timeout
     atexit.register(_disconnect_at_exit)
 
 
@@ -100,14 +110,53 @@ def _disconnect_at_exit() -> None:
 def disconnect() -> None:
     """Leaves the other processes, when all of them have come here; nothing, where there are none."""
     atexit.unregister(_disconnect_at_exit)
-    manager, client, service = state.preemption_sync_manager, state.client, state.service
-    state.preemption_sync_manager = state.client = state.service = None
+    manager, client, service, watch = state.preemption_sync_manager, state.client, state.service, state.watch
+    state.preemption_sync_manager = state.client = state.service = state.watch = None
+    if watch is not None:
+        _wait_for_all(watch, client)
     if manager is not None:
         manager.shutdown()  # before the client, which it uses
     if client is not None:
         client.shutdown()
     if service is not None:
         service.shutdown()
+
+
+def _wait_for_all(watch: Watch, client: Any) -> None:
+    """Waits until all have come to their end, where the client's own shutdown does not; not after a failure."""
+    if not watch.failed:
+        try:
+            client.wait_at_barrier("laminax/end", 1000 * state.shutdown_timeout)
+        except _jaxlib.XlaRuntimeError:
+            pass  # somebody has failed, or takes too long: nothing is lost by not waiting
+    watch.end()
+
+
+@contextmanager
+def naming_failures() -> Iterator[None]:
+    """Context manager: if a computation fails inside because other processes have failed, the error names them.
+
+    Raises:
+        ProcessFailureError: that error.
+    """
+    try:
+        yield
+    except _jaxlib.XlaRuntimeError as error:
+        watch = state.watch
+        if watch is None or isinstance(error, ProcessFailureError) or not (failed := watch.verdict()):
+            raise
+        devices = [device for client in _clients_of_processes for device in client.devices() if device.process_index in failed]
+        raise ProcessFailureError(devices, f"They gave no sign of life for {watch.heartbeat_timeout} s, or have ended. The processes "
+                                           f"{watch.live} are alive. What was being computed with the failed ones is lost.") from error
+
+
+def note_started(client: _jaxlib.Client) -> None:
+    """Takes note of a platform's client, whose devices are those of all processes."""
+    if state.client is not None:
+        _clients_of_processes.append(client)
+
+
+_clients_of_processes: list[_jaxlib.Client] = []
 
 
 def cpu_client_options() -> dict[str, Any]:

@@ -27,7 +27,7 @@ from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
 from laminax_runtime import _jaxlib
 from laminax_runtime.arrays import arrays, layouts, shardings, transfer
 from laminax_runtime.arrays.arrays import ArrayImpl
-from laminax_runtime.backends import ffi, placement, topologies
+from laminax_runtime.backends import ffi, placement, processes, topologies
 from laminax_runtime.base import options
 from laminax_runtime.base.options import CompilerEffortLevel
 from laminax_runtime.compiling.partitioned_calls import named_calls
@@ -369,6 +369,9 @@ class Executable:
         if len(args) != len(self.in_avals):
             raise TypeError(f"{self.name} takes {len(self.in_avals)} arrays, got {len(args)}")
         placed, handlers = self._prepare(args)
+        if processes.state.watch is not None:
+            with processes.naming_failures():
+                return self.loaded.execute_sharded(placed).consume_with_handlers(handlers)
         return self.loaded.execute_sharded(placed).consume_with_handlers(handlers)
 
     __call__ = execute
@@ -376,7 +379,8 @@ class Executable:
     def execute_with_token(self, args: Sequence[Any]) -> tuple[list[ArrayImpl], Any]:
         """Runs the program, and returns besides its results a token to wait on with `block_until_ready()`."""
         placed, handlers = self._prepare(args)
-        results = self.loaded.execute_sharded(placed, with_tokens=True)
+        with processes.naming_failures():
+            results = self.loaded.execute_sharded(placed, with_tokens=True)
         return results.consume_with_handlers(handlers), results.consume_token()
 
     def _prepare(self, args: Sequence[Any]) -> tuple[list[ArrayImpl], list[Any]]:

@@ -17,7 +17,7 @@ from laminax_ir.types.array_layouts import in_use as layouts_in_use
 from laminax_runtime import _jaxlib
 from laminax_runtime.arrays import layouts, shardings, transfer
 from laminax_runtime.arrays.arrays import ArrayImpl
-from laminax_runtime.backends import meshes, placement
+from laminax_runtime.backends import meshes, placement, processes
 from laminax_runtime.base import context
 from laminax_runtime.base.members import add_members
 from laminax_runtime.compiling.compile import Executable, place_argument
@@ -124,6 +124,8 @@ def fastpath_data(
     Returns:
         None if calls like this one must come to Python: results are to be checked, or one is no array.
     """
+    if processes.state.watch is not None and any(d.process_index != processes.state.process_id for d in executable.devices):
+        return None  # C++ would raise XLA's error where another process fails, which does not name it
     if context.needs_checked_outputs() or not all(type(x) is ArrayImpl for x in outs):
         return None
     return FastpathData(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from laminax_ir.types.avals import ShapedArray
 from laminax_runtime.arrays import shardings
 from laminax_runtime.arrays.arrays import ArrayImpl
-from laminax_runtime.backends import placement
+from laminax_runtime.backends import placement, processes
 from laminax_runtime.base import options
 from laminax_runtime.compiling.compile import Executable, place_argument
 
@@ -111,18 +111,25 @@ class ExecutableSequence:
         values: list[Any] = [None] * self._num_values
         for i in self._used:
             values[i] = place_argument(args[i], self._shardings[i])
-        for loaded, operands, handlers, results, dead in self._runs[is_committed]:
-            outs = loaded.execute_sharded([values[i] for i in operands]).consume_with_handlers(handlers)
-            for i, out in zip(results, outs):
-                values[i] = out
-            for i in dead:
-                values[i] = None
+        if processes.state.watch is None:
+            self._run_steps(values, is_committed)
+        else:
+            with processes.naming_failures():
+                self._run_steps(values, is_committed)
         for i in self.consumed:
             if type(args[i]) is ArrayImpl and not args[i].is_deleted():
                 args[i].delete()
         return [values[i] for i in self.results]
 
     __call__ = execute
+
+    def _run_steps(self, values: list[Any], is_committed: bool) -> None:
+        for loaded, operands, handlers, results, dead in self._runs[is_committed]:
+            outs = loaded.execute_sharded([values[i] for i in operands]).consume_with_handlers(handlers)
+            for i, out in zip(results, outs):
+                values[i] = out
+            for i in dead:
+                values[i] = None
 
     # looking inside
 
