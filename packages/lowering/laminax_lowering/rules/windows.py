@@ -16,6 +16,7 @@ from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.symbolic.symbolic_dims import is_constant_shape
 from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.rules import windows_cpu  # noqa: F401  (it registers its kernel)
 from laminax_lowering.rules.reduction import computation_region, monoid_region
 from laminax_lowering.writing.comparisons import compare, select
 from laminax_lowering.writing.context import FunctionWriter
