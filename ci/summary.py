@@ -1,6 +1,6 @@
-"""Adds up what the lanes of ci/cpu.sh did, and fails unless all of it passed.
+"""Adds up what the lanes of ci/*.sh did, and fails unless all of it passed.
 
-Usage: summary.py <lane>=<result>..., where a result is `skipped:<reason>`, `failed:<reason>` or
+Usage: summary.py <lane>=<result>..., where a result is `skipped:<reason>`, `failed:<reason>`, `pytest:<exit code>:<XML report>` or
 `<exit code of bazel test>:<file of its build events>`. The events name each test's XML report; a
 target that failed without one (it did not build, or was stopped) counts as one failed case.
 """
@@ -21,7 +21,13 @@ def main(*results: str) -> int:
         if kind == "skipped":
             print(f"{lane}: skipped. {detail}; nothing was tested in this lane")
             continue
-        count = Counter(failed=1) if kind == "failed" else lane_count(int(kind), pathlib.Path(detail))
+        if kind == "failed":
+            count = Counter(failed=1)
+        elif kind == "pytest":
+            exit_code, _, report = detail.partition(":")
+            count = pytest_count(int(exit_code), pathlib.Path(report))
+        else:
+            count = lane_count(int(kind), pathlib.Path(detail))
         print(f"{lane}: {count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
         if kind == "failed":
             print(f"{lane}: {detail}")
@@ -31,6 +37,7 @@ def main(*results: str) -> int:
 
 
 def lane_count(exit_code: int, events: pathlib.Path) -> Counter:
+    """The cases of all targets of one run of Bazel."""
     count = Counter()
     for line in events.read_text().splitlines() if events.exists() else ():
         event = json.loads(line)
@@ -40,6 +47,15 @@ def lane_count(exit_code: int, events: pathlib.Path) -> Counter:
             count += not_built(event)
     if exit_code != 0 and not count["failed"]:
         print(f"bazel test ended with {exit_code}")
+        count["failed"] += 1
+    return count
+
+
+def pytest_count(exit_code: int, report: pathlib.Path) -> Counter:
+    """The cases of one run of pytest; a run that failed otherwise, or did nothing, counts as one failed case."""
+    count = report_count(report) if report.exists() else Counter()
+    if exit_code != 0 and not count["failed"]:
+        print(f"pytest ended with {exit_code}")
         count["failed"] += 1
     return count
 
@@ -59,6 +75,7 @@ def target_count(result: dict) -> Counter:
 
 
 def report_count(report: pathlib.Path) -> Counter:
+    """The cases of an XML report."""
     count = Counter()
     for suite in xml.etree.ElementTree.parse(report).iter("testsuite"):
         tests, failures, errors, skipped = (
@@ -69,6 +86,7 @@ def report_count(report: pathlib.Path) -> Counter:
 
 
 def not_built(event: dict) -> Counter:
+    """One failed case for a target that was not built."""
     label = event["id"].get("targetCompleted", {}).get("label", "")
     if label:
         print(f"{label} did not build")
