@@ -21,7 +21,7 @@ for lane in py311 py312; do
   ./bazelw test --config="$lane" --keep_going --show_progress_rate_limit=60 \
     --build_event_json_file="$events/$lane" ${filter:+"$filter"} //...
   results+=("$lane=$?:$events/$lane")
-  filter="--test_tag_filters=-one-lane"
+  filter="--test_tag_filters=-one-lane,-gpu,-tpu"
 done
 
 python3 ci/summary.py "${results[@]}"

@@ -1,6 +1,6 @@
 """Unpacks wheels for Bazel: each into a folder of its own, with a BUILD file that states their dependencies.
 
-Usage: install_wheels.py <folder of wheels> <label of the repository with the packages not found there>
+Usage: install_wheels.py <folder of wheels> [<package>=<repository that has it, for a requirement not found there>]...
 
 A wheel is a zip archive whose root is what goes into site-packages (PEP 427), except for a `.data`
 folder whose `purelib` and `platlib` go there too; scripts and headers are of no use here. Each target's
@@ -31,7 +31,8 @@ py_library(
 """
 
 
-def main(wheels: str, base: str = "") -> None:
+def main(wheels: str, *others: str) -> None:
+    elsewhere = dict(other.split("=") for other in others)
     requirements = {}
     for wheel in sorted(pathlib.Path(wheels).glob("*.whl")):
         name = target_name(wheel.name.split("-")[0])
@@ -48,7 +49,7 @@ def main(wheels: str, base: str = "") -> None:
     with open("BUILD", "w") as build:
         build.write('package(default_visibility = ["//visibility:public"])\n')
         for name, required in requirements.items():
-            deps = [f":{dep}" if dep in requirements else f"{base}//:{dep}" for dep in required]
+            deps = [f":{dep}" if dep in requirements else f"{elsewhere[dep]}//:{dep}" for dep in required]
             build.write(LIBRARY.format(name=name, deps=deps))
 
 

