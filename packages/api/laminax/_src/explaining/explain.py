@@ -45,8 +45,10 @@ class Explain:
 
         Example:
           >>> report = laminax.explain(lambda x, w: (x @ w).sum(), jnp.ones((8, 16)), jnp.ones((16, 4)))
-          >>> report.line("x @ w").flops
-          1151.0
+          >>> report.flops  # 2 * 8 * 16 * 4 of the product, and 8 * 4 of the sum
+          1056.0
+          >>> report.memory.peak > 0 and [b.type for b in report.memory.at_peak if b.kind == "argument"]
+          ['f32[8,16]', 'f32[16,4]']
         """
         check_callable("explain", fun)
         jitted: Any = fun if hasattr(fun, "_laminax_jit") else jit(fun)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Iterable, Iterator, Sequence
 from laminax._src.explaining.source_table import source_table
 from laminax._src.explaining.structure import Block, repeated
 from laminax._src.explaining.tables import Row, bar, table
-from laminax._src.inspecting.memory import Buffer, MemoryRun, alike
+from laminax._src.inspecting.memory import Buffer, MemoryRun, alike, group_name
 from laminax._src.inspecting.places import Place, byte_text, count_text
 
 if TYPE_CHECKING:
@@ -114,10 +114,9 @@ def _memory(report: Report, numbers: dict[Place, int]) -> Iterator[str]:
 def _buffer_rows(groups: Sequence[Sequence[Buffer]], numbers: dict[Place, int]) -> Iterator[Row]:
     for group in groups[:_BUFFERS]:
         first = group[0]
-        name = f"argument {first.name}" if first.kind == "argument" else first.name
         life = "all" if first.kind != "temporary" else f"{first.first} to {first.last}" if len(group) == 1 else ""
         together = byte_text(sum(b.size for b in group))
-        yield link(first.place, numbers), [together, byte_text(first.size), str(len(group)), escape(first.type), escape(name),
+        yield link(first.place, numbers), [together, byte_text(first.size), str(len(group)), escape(first.type), escape(group_name(group)),
                                            escape(str(first.place or "")), life]
     rest = [b for group in groups[_BUFFERS:] for b in group]
     if rest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Iterator
 
-from laminax._src.inspecting.memory import alike
+from laminax._src.inspecting.memory import alike, group_name
 from laminax._src.inspecting.places import byte_text, count_text
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def _parts(report: Report) -> Iterator[str]:
     yield f"the most is in use at step {memory.peak_step} of {len(memory.steps)}, {what}{f' at {place}' if place is not None else ''}:"
     for group in groups[:_BUFFERS]:
         buffer, many = group[0], f"{len(group)} x " if len(group) > 1 else ""
-        kind = "argument " if buffer.kind == "argument" else ""
-        yield (f"{byte_text(sum(b.size for b in group)):>10}  {many}{buffer.type:<{20 - len(many)}} {kind}{buffer.name}"
+        yield (f"{byte_text(sum(b.size for b in group)):>10}  {many}{buffer.type:<{20 - len(many)}} {group_name(group)}"
                f"{f'  {buffer.place}' if buffer.place else ''}")
     rest = [b for group in groups[_BUFFERS:] for b in group]
     if rest:

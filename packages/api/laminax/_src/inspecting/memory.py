@@ -243,6 +243,13 @@ def alike(buffers: Sequence[Buffer]) -> list[list[Buffer]]:
     return sorted(found.values(), key=lambda group: -sum(b.size for b in group))
 
 
+def group_name(group: Sequence[Buffer]) -> str:
+    """What the values of a group are, for people."""
+    first = group[0]
+    name = first.name if len(group) == 1 else first.name.rpartition(" = ")[2]
+    return f"argument {name}" if first.kind == "argument" else f"results = {name}" if first.kind == "result" and len(group) > 1 else name
+
+
 def memory_of(executable: Any, argument_names: Sequence[str], result_names: Sequence[str]) -> MemoryRun:
     """The memory of what runs a program: an executable, or a sequence of them; names as for `memory_of_module`."""
     parts = getattr(executable, "executables", None)
