@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 from html import escape
 from typing import TYPE_CHECKING, Iterator
 
@@ -29,7 +30,7 @@ def _rows(report: Report, numbers: dict[Place, int]) -> Iterator[str]:
     by_share = sorted(by_file.items(), key=lambda item: -sum(line.share for line in item[1].values()))
     for file, costed in by_file.items() if len(by_file) == 1 else by_share:
         if len(by_file) > 1:
-            yield f'<tr class="file"><td colspan="8">{escape(file)}</td></tr>'
+            yield f'<tr class="file"><td colspan="8">{escape(_short_path(file))}</td></tr>'
         text = linecache.getlines(file)
         before = 0
         for number in _shown(sorted(costed), len(text)):
@@ -38,6 +39,12 @@ def _rows(report: Report, numbers: dict[Place, int]) -> Iterator[str]:
             source = text[number - 1].rstrip("\n") if number <= len(text) else ""
             yield _row(number, source, costed.get(number), numbers)
             before = number
+
+
+def _short_path(file: str) -> str:
+    """The path of a file from the current folder, if it lies there."""
+    here = os.path.join(os.getcwd(), "")
+    return file.removeprefix(here)
 
 
 def _shown(costed: list[int], length: int) -> Iterator[int]:
