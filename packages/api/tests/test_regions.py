@@ -12,6 +12,7 @@ from laminax_runtime.base import options
 import laminax
 import laminax.numpy as jnp
 from laminax import random
+from laminax.experimental import io_callback
 
 LAYERS, WIDTH = 10, 128
 
@@ -224,13 +225,75 @@ def test_nans_are_reported():
         laminax.jit(loss)(params, np.full_like(x, np.nan))
 
 
-def test_programs_with_effects_are_compiled_whole(capfd):
+@pytest.mark.parametrize("ordered", [False, True])
+def test_callbacks_are_called_once_for_each_block_and_in_order_where_it_was_asked_for(ordered):
+    seen = []
+
+    @laminax.jit
+    def telling(w, x):
+        laminax.debug.callback(lambda x: seen.append(float(x)), x[0, 0], ordered=ordered)
+        return block.__wrapped__(w, x)
+
     def fun(params, x):
-        laminax.debug.print("shape {}", x.shape[0])
-        return loss(params, x)
+        for w in params:
+            x = telling(w, x)
+        laminax.debug.callback(lambda x: seen.append(float(x)), (x**2).mean(), ordered=ordered)
+        return (x**2).mean()
+
     params, x = parameters()
-    assert not is_by_regions(compiled(fun, params, x))
+    assert is_by_regions(compiled(laminax.value_and_grad(fun), params, x))
+    step = laminax.jit(laminax.value_and_grad(fun))
+    for _ in range(2):
+        seen.clear()
+        value, _ = step(params, x)
+        laminax.effects_barrier()
+        expected = [x[0, 0]]
+        for i in range(1, LAYERS + 1):
+            expected.append(numpy_block_outputs(params[:i], x)[0, 0])
+        expected[-1] = value
+        np.testing.assert_allclose(seen if ordered else sorted(seen), expected if ordered else sorted(expected), rtol=1e-4)
+
+
+def numpy_block_outputs(params, x):
+    for w in params:
+        y = x
+        for _ in range(12):
+            y = np.tanh(y @ w["inner"]) * w["scale"] + y
+        x = x + y @ w["out"]
+    return x
+
+
+def test_prints_of_a_plain_loop(capfd):
+    def fun(params, x):
+        for w in params:
+            laminax.debug.print("row {}", x.shape[0])
+            x = block.__wrapped__(w, x)
+        return (x**2).mean()
+
+    params, x = parameters()
+    assert is_by_regions(compiled(fun, params, x))
     np.testing.assert_allclose(laminax.jit(fun)(params, x), numpy_loss(params, x), rtol=1e-5)
+    laminax.effects_barrier()
+    assert capfd.readouterr().out.count("row 32") == LAYERS
+
+
+def test_results_of_callbacks():
+    @laminax.jit
+    def calling(w, x):
+        more = laminax.pure_callback(lambda x: np.cos(x), laminax.ShapeDtypeStruct(x.shape, x.dtype), x)
+        even = io_callback(lambda x: np.sin(x), laminax.ShapeDtypeStruct(x.shape, x.dtype), x, ordered=True)
+        return block.__wrapped__(w, x + 0.1 * more + 0.1 * even)
+
+    def fun(params, x):
+        for w in params:
+            x = calling(w, x)
+        return x
+
+    params, x = parameters()
+    assert is_by_regions(compiled(fun, params, x))
+    assert_close(laminax.jit(fun)(params, x), whole(fun, params, x))
+    with pytest.raises(TypeError, match="calls functions of this process"):
+        pickle.dumps(compiled(fun, params, x))
 
 
 def test_parts_are_kept_on_disk_however_fast_they_compile(tmp_path):

@@ -8,7 +8,8 @@ same devices, so that compile time does not depend on the number of blocks.
 
 The price is a dispatch per region, and that nothing is fused across its border. So regions are few, and large (`plan_regions` says what
 large is); the values that cross a border are chosen (see `borders`); and a program is cut only if the estimates for both forms say that it
-wins time to compile and loses neither memory nor speed (see `estimates`). Programs with effects are never cut.
+wins time to compile and loses neither memory nor speed (see `estimates`). Effects, such as callbacks, stay in their regions, and regions
+in their order; programs with references of their own are never cut.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any, Container, Iterable, NamedTuple, Sequence
 
 from laminax_ir.ops.calls import checkpoint_p, jit_p
 from laminax_ir.ops.control_primitives import scan_p
+from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from laminax_ir.tracing.name_stacks import NameStack
 from laminax_ir.types.avals import ShapedArray
@@ -56,7 +58,7 @@ class Region:
     """One step of a program: a smaller program that is run on some values and gives others. Values are known by number.
 
     name: of the block that it is, or "part".
-    program: without constants and effects; equal regions have the same one.
+    program: without constants; equal regions have the same one.
     operands: the values it is run on.
     results: the values that it gives.
     dead: values that no later region needs.
@@ -142,8 +144,8 @@ def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (
     jaxpr, min_work = closed.jaxpr, REGION_MIN_WORK[platform]
     if _count_calls(jaxpr) < REGION_MIN_CALLS and _heavy_work(jaxpr) < REGION_MIN_CALLS * min_work:
         return WholeProgram(_SMALL)
-    if closed.effects:
-        return WholeProgram("it has effects")
+    if has_refs(closed.effects):
+        return WholeProgram("it has references")
     calls = plan_calls(jaxpr)
     programs = calls.programs
     flat = _with_single_calls_in_place(jaxpr, calls)

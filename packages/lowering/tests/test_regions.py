@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from laminax_ir.ops.callbacks import debug_callback
 from laminax_ir.ops.calls import bind_checkpoint, call_jaxpr
 from laminax_ir.ops.contraction import dot
 from laminax_ir.ops.elementwise import add, mul, sin
-from laminax_ir.programs.effects import ordered_debug_effect
+from laminax_ir.programs.effects import ref_effect
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
@@ -170,10 +171,38 @@ def test_what_differs_between_the_blocks_keeps_the_program_whole():
     assert is_whole(staged(fun, 1 + CALLS))
 
 
-def test_effects_keep_the_program_whole():
+def test_references_keep_the_program_whole():
     closed = staged(lambda x, *ws: [chain(block(), ws, x)], 1 + CALLS)
-    with_effect = ClosedJaxpr(closed.jaxpr.replace(effects={ordered_debug_effect}), closed.consts)
+    with_effect = ClosedJaxpr(closed.jaxpr.replace(effects={ref_effect}), closed.consts)
     assert not is_whole(closed) and is_whole(with_effect)
+
+
+def test_effects_stay_in_their_regions_and_in_order():
+    seen = []
+    called = block()
+    def noted(w, x):
+        debug_callback(lambda x: seen.append(np.array(x)), x, ordered=True)
+        return call_jaxpr(called, w, x, name="inner", inline=True)
+    noted = stage(noted, [MATRIX, MATRIX], "noted")
+    closed = staged(lambda x, *ws: [chain(noted, ws, x)], 1 + CALLS)
+    plan, args = plan_regions(closed, "cpu"), values(1 + CALLS)
+    assert isinstance(plan, RegionPlan)
+    assert [bool(region.program.effects) for region in plan.regions].count(True) == CALLS
+    run_regions(closed, plan, args)
+    by_regions, seen[:] = [*seen], []
+    evaluate(closed, *args)
+    np.testing.assert_array_equal(by_regions, seen)
+
+
+def test_what_differs_between_blocks_and_has_effects_is_not_moved_before_them():
+    def fun(x, *ws):
+        for i, w in enumerate(ws):
+            debug_callback(lambda x, i=i: None, w)
+            for _ in range(EQUATIONS):
+                x = sin(x)
+            x = dot(x, w)
+        return [x]
+    assert is_whole(staged(fun, 1 + CALLS))
 
 
 def test_work_counts_products_and_loops():

@@ -80,11 +80,11 @@ def cut_run(eqns: Sequence[JaxprEqn], run: Run, describe: Callable[[JaxprEqn], A
 
 
 def _depending_on_nothing_within(eqns: Sequence[JaxprEqn]) -> set[int]:
-    """The equations, by number, that could be computed before all others."""
+    """The equations, by number, that could be computed before all others; none with effects, which stay in their order."""
     late: set[Var] = set()
     found = set()
     for i, eqn in enumerate(eqns):
-        if eqn.primitive in HEAVY or not late.isdisjoint([v for v in eqn.invars if type(v) is Var]):
+        if eqn.effects or eqn.primitive in HEAVY or not late.isdisjoint([v for v in eqn.invars if type(v) is Var]):
             late.update(eqn.outvars)
         else:
             found.add(i)

@@ -21,12 +21,29 @@ from laminax_runtime.compiling.compile import Executable, place_argument
 
 
 class Step(NamedTuple):
-    """An executable, and the numbers of the values that it takes, that it gives, and that no later step needs."""
+    """An executable, and the numbers of the values that it takes, that it gives, and that no later step needs.
+
+    has_effects: whether it does more than that; its end can then be waited for.
+    is_ordered: whether what else it does comes before what later steps do.
+    """
 
     executable: Executable
     operands: tuple[int, ...]
     results: tuple[int, ...]
     dead: tuple[int, ...]
+    has_effects: bool = False
+    is_ordered: bool = False
+
+
+class SequenceToken:
+    """Tokens of the steps of one run, as one: it is ready when all of them are."""
+
+    def __init__(self, tokens: Sequence[Any]) -> None:
+        self._tokens = tokens
+
+    def block_until_ready(self) -> None:
+        for token in self._tokens:
+            token.block_until_ready()
 
 
 @dataclass(frozen=True)
@@ -99,10 +116,20 @@ class ExecutableSequence:
         """The parts of running a step: jaxlib's executable, its operands, and the handlers that make arrays of its results."""
         executable = step.executable
         operands = tuple([i for i, is_kept in zip(step.operands, executable.kept, strict=True) if is_kept])
-        return executable.loaded, operands, executable.result_handlers(is_committed), step.results, step.dead
+        return executable.loaded, operands, executable.result_handlers(is_committed), step
 
     def execute(self, args: Sequence[Any]) -> list[ArrayImpl]:
         """Runs the steps; as `Executable.execute`."""
+        return self._run(args, [])
+
+    def execute_with_token(self, args: Sequence[Any]) -> tuple[list[ArrayImpl], SequenceToken]:
+        """Runs the steps; as `Executable.execute_with_token`."""
+        tokens: list[Any] = []
+        results = self._run(args, tokens)
+        return results, SequenceToken(tokens)
+
+    def _run(self, args: Sequence[Any], tokens: list[Any]) -> list[ArrayImpl]:
+        """Runs the steps, and adds the tokens of those with effects to a list."""
         if len(args) != len(self.in_avals):
             raise TypeError(f"{self.name} takes {len(self.in_avals)} arrays, got {len(args)}")
         if options.no_execution.value:
@@ -112,10 +139,10 @@ class ExecutableSequence:
         for i in self._used:
             values[i] = place_argument(args[i], self._shardings[i])
         if processes.state.watch is None:
-            self._run_steps(values, is_committed)
+            self._run_steps(values, is_committed, tokens)
         else:
             with processes.naming_failures():
-                self._run_steps(values, is_committed)
+                self._run_steps(values, is_committed, tokens)
         for i in self.consumed:
             if type(args[i]) is ArrayImpl and not args[i].is_deleted():
                 args[i].delete()
@@ -123,9 +150,16 @@ class ExecutableSequence:
 
     __call__ = execute
 
-    def _run_steps(self, values: list[Any], is_committed: bool) -> None:
-        for loaded, operands, handlers, results, dead in self._runs[is_committed]:
-            outs = loaded.execute_sharded([values[i] for i in operands]).consume_with_handlers(handlers)
+    def _run_steps(self, values: list[Any], is_committed: bool, tokens: list[Any]) -> None:
+        for loaded, operands, handlers, (_, _, results, dead, has_effects, is_ordered) in self._runs[is_committed]:
+            if has_effects:
+                found = loaded.execute_sharded([values[i] for i in operands], with_tokens=True)
+                outs = found.consume_with_handlers(handlers)
+                tokens.append(found.consume_token())
+                if is_ordered:
+                    tokens[-1].block_until_ready()
+            else:
+                outs = loaded.execute_sharded([values[i] for i in operands]).consume_with_handlers(handlers)
             for i, out in zip(results, outs):
                 values[i] = out
             for i in dead:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import stored_aval
 from laminax_ir.options.ambient import with_overrides_of_this_thread
+from laminax_ir.programs.effects import has_ordered
 from laminax_ir.programs.jaxpr import ClosedJaxpr, subjaxprs
 
 from laminax._src.base import progress
@@ -91,13 +92,18 @@ def compile_by_regions(closed: ClosedJaxpr, where: runtime.Device | Partitioning
     compiled = _compile_parts(plan, places, name, is_pinned, compiler_options)
     inputs, n_consts = (*closed.jaxpr.constvars, *closed.jaxpr.invars), len(closed.consts)
     sequence = runtime.ExecutableSequence(
-        f"jit_{name}", [runtime.Step(compiled[r.program, places.of(r)], r.operands, r.results, r.dead) for r in plan.regions],
+        f"jit_{name}", [_step(region, compiled[region.program, places.of(region)]) for region in plan.regions],
         [stored_aval(v.aval) for v in inputs], plan.results, [*map(stored_aval, closed.out_avals)], plan.consumed,
         where.is_pinned if isinstance(where, Partitioning) else is_pinned, str(plan), in_shardings=places.shardings[:len(inputs)],
         out_shardings=[places.shardings[i] for i in plan.results])
     with runtime.unguarded_transfers():
         const_args = [runtime.place_constant(c, sharding) for c, sharding in zip(constants_of(closed, name), places.shardings[:n_consts])]
     return program_of(closed, sequence, const_args)
+
+
+def _step(region: Region, executable: runtime.Executable) -> runtime.Step:
+    effects = region.program.effects
+    return runtime.Step(executable, region.operands, region.results, region.dead, bool(effects), has_ordered(effects))
 
 
 def _can_be_cut(where: runtime.Device | Partitioning) -> bool:
