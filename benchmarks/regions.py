@@ -1,4 +1,4 @@
-"""The gain of compiling by regions: laminax with and without regions, and jax, on ten programs that train.
+"""The gain of compiling by regions: laminax with and without regions, and jax, on programs that train, two of them over eight devices.
 
     python benchmarks/regions.py --laminax_python=a/bin/python --jax_python=b/bin/python
     ./bazelw run //benchmarks:regions
@@ -36,7 +36,7 @@ class Side:
 
     def __init__(self, side: str, program: str, options: argparse.Namespace):
         interpreter = options.jax_python if side == "jax" else options.laminax_python
-        self.process = subprocess.Popen([interpreter, __file__, "--train", side, program], env=_environment(side, options),
+        self.process = subprocess.Popen([interpreter, __file__, "--train", side, program], env=_environment(side, program, options),
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.found: dict[str, float] = json.loads(self._line())
 
@@ -59,9 +59,11 @@ class Side:
         self.process.communicate()  # the end of its input ends it
 
 
-def _environment(side: str, options: argparse.Namespace) -> dict[str, str]:
+def _environment(side: str, program: str, options: argparse.Namespace) -> dict[str, str]:
     """laminax is found where this process would find it, jax in the folders that `jax_paths` lists."""
     own = {**os.environ, **SIDES[side], "LAMINAX_ENABLE_COMPILATION_CACHE": "0", "JAX_ENABLE_COMPILATION_CACHE": "0"}
+    if (count := training_programs.PROGRAMS[program].num_devices) > 1:
+        own["XLA_FLAGS"] = f"{own.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={count}"
     own.pop("PYTHONDONTWRITEBYTECODE", None)  # modules that a first step loads are compiled once, as those of an installation
     if side != "jax":
         own["PYTHONPATH"] = os.pathsep.join(sys.path)
@@ -75,7 +77,7 @@ def train(side: str, program: str) -> None:
     """The work of one side's process: prints the cost of the first steps as JSON, then the seconds of one step for each line it reads."""
     lib = importlib.import_module("jax" if side == "jax" else "laminax")
     training = training_programs.PROGRAMS[program]
-    params, *data = lib.block_until_ready(lib.device_put(training.arguments()))
+    params, *data = lib.block_until_ready(training.placed(lib))
     lib.block_until_ready(lib.jit(lambda x: x + 1)(1.0))  # starts the compiler and its threads
     before = peak_memory()
     step = training.step(lib)

@@ -1,4 +1,4 @@
-"""Ten programs that train, for `regions.py`: of many blocks, nested calls or plain loops, heavy in products or in elementwise operations.
+"""Programs that train, for `regions.py`: of many blocks, nested calls or plain loops, heavy in products or in elementwise operations.
 
 Each is written once, against `lib`: the module `laminax` or the module `jax`. A step is the value and gradient of a loss and gradient
 descent. Sizes are such that a step takes about a tenth of a second to two, and that memory is mostly what steps keep.
@@ -6,12 +6,15 @@ descent. Sizes are such that a step takes about a tenth of a second to two, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from programs import transformer24
+
+MESH = {"data": 4, "model": 2}
 
 
 @dataclass(frozen=True)
@@ -21,11 +24,35 @@ class Training:
     arguments: gives parameters, and what else the loss takes: NumPy arrays in pytrees.
     loss: gives, for a library, the function of them.
     is_donating: whether a step overwrites the parameters.
+    model_axes: for programs over a mesh of devices, 4 along "data" by 2 along "model": the axis of each parameter, by its name, that is
+      split along "model". The data is split along "data".
     """
 
     arguments: Callable[[], tuple]
     loss: Callable[[Any], Callable]
     is_donating: bool = True
+    model_axes: Mapping[str, int] | None = None
+
+    @property
+    def num_devices(self) -> int:
+        return 1 if self.model_axes is None else math.prod(MESH.values())
+
+    def placed(self, lib: Any) -> list[Any]:
+        """The arguments on the device, or split over the devices."""
+        arguments = self.arguments()
+        if self.model_axes is None:
+            return lib.device_put(arguments)
+        mesh = lib.sharding.Mesh(np.array(lib.devices()).reshape([*MESH.values()]), tuple(MESH))
+
+        def put(value: np.ndarray, *spec: str | None) -> Any:
+            return lib.device_put(value, lib.sharding.NamedSharding(mesh, lib.sharding.PartitionSpec(*spec)))
+
+        def put_parameter(path: tuple, value: np.ndarray) -> Any:
+            axis = self.model_axes.get(getattr(path[-1], "key", None))
+            return put(value) if axis is None else put(value, *[None] * axis, "model")
+
+        params, *data = arguments
+        return [lib.tree_util.tree_map_with_path(put_parameter, params), *[put(value, "data") for value in data]]
 
     def step(self, lib: Any) -> Callable:
         """A jitted step: (params, *data) -> (params, loss)."""
@@ -246,4 +273,7 @@ PROGRAMS: dict[str, Training] = {
     "mixer12": Training(_mixer_arguments, _mixer),
     "gru8": Training(_gru_arguments, _gru),
     "chain200": Training(_chain_arguments, _chain),
+    "transformer24_8_devices": Training(transformer24.arguments, transformer24.fresh,
+                                        model_axes={"qkv": 1, "out": 0, "up": 1, "down": 0}),
+    "transformer24_8_devices_by_data": Training(transformer24.arguments, transformer24.fresh, model_axes={}),
 }

@@ -31,6 +31,7 @@ from laminax_lowering.planning.estimates import PER_KERNEL, Estimate, Estimates
 from laminax_lowering.planning.operation_costs import HEAVY, heavy_work, num_bytes
 from laminax_lowering.planning.outlining import OUTLINE_MIN_EQUATIONS, CallPlan, plan_calls, program_size
 from laminax_lowering.planning.repeats import Run, cut_run, find_runs
+from laminax_lowering.planning.updates import Piece, with_updates_in_blocks
 from laminax_lowering.writing.context import live_equations
 
 REGION_MIN_CALLS = 8
@@ -43,7 +44,13 @@ MOST_MEMORY, MOST_TIME, MOST_COMPILING = 1.1, 1.05, 1.1
 WORTHWHILE, MUCH_MEMORY = 0.7, 1 << 30
 # The cost of a region besides its operations, in bytes that are moved in the same time. It takes the host 60 us, and the CPU 150 with what
 # it makes in new memory (`chain200` of the benchmarks on one core, 51 regions against the whole); small programs move 10 bytes in 1 ns.
+# Both are for one device. A region on several takes as much on each, but the compiler of the whole pays there as well: for each kernel, and
+# for devices that wait for each other. 32 million operations on 8 devices of a CPU are enough, at a quarter more time for the step than the
+# whole takes (`transformer24_8_devices` of the benchmarks, 85 ms whole, in JAX 103, and in 51, 19 and 11 regions 134, 106 and 106).
+WORK_OF_FURTHER_DEVICES = 0.4
+MOST_TIME_ON_SEVERAL = {"cpu": 1.4}
 DISPATCH = {"cpu": 1_500_000, "cuda": 10_000_000, "rocm": 10_000_000, "tpu": 10_000_000}
+PRICE_OF_A_VALUE = 25_000  # of a result of a region and an operand of another, on the host: 2 to 3 us for each device
 _CALLS = (jit_p, checkpoint_p)
 
 
@@ -141,16 +148,23 @@ def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (
       donated: which of its arguments may be overwritten, by default none.
       num_devices: over how many devices it is split.
     """
-    jaxpr, min_work = closed.jaxpr, REGION_MIN_WORK[platform]
+    jaxpr, dispatch = closed.jaxpr, DISPATCH[platform] * num_devices
+    min_work = REGION_MIN_WORK[platform] if num_devices == 1 else int(WORK_OF_FURTHER_DEVICES * REGION_MIN_WORK[platform] * num_devices)
+    most_time = MOST_TIME if num_devices == 1 else max(MOST_TIME, MOST_TIME_ON_SEVERAL.get(platform, 0.0))
     if _count_calls(jaxpr) < REGION_MIN_CALLS and _heavy_work(jaxpr) < REGION_MIN_CALLS * min_work:
         return WholeProgram(_SMALL)
     if has_refs(closed.effects):
         return WholeProgram("it has references")
     calls = plan_calls(jaxpr)
     programs = calls.programs
-    flat = _with_single_calls_in_place(jaxpr, calls)
+    flat = _with_calls_in_place(jaxpr, calls)
     found = _cut_at_calls(flat, programs, min_work)
-    runs = [] if found else find_runs(flat.eqns, REGION_MIN_CALLS, OUTLINE_MIN_EQUATIONS, min_work)
+    least = REGION_MIN_CALLS, OUTLINE_MIN_EQUATIONS, min_work
+    runs = [] if found else find_runs(flat.eqns, *least)
+    written = flat
+    if not (found or runs) and any(eqn.primitive is jit_p for eqn in flat.eqns):  # small blocks: several are a region
+        written = _with_calls_in_place(flat, None)
+        runs = find_runs(written.eqns, *least)
     if not (found or runs):
         return WholeProgram(_NO_BLOCKS)
     first, used = len(jaxpr.constvars), _read(flat)
@@ -160,20 +174,24 @@ def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (
     whole = estimates.of(flat, frozenset([jaxpr.invars[i] for i in aliases]))
     if not _can_win(whole):
         return WholeProgram(_GAINS_LITTLE)
-    if runs and whole.least_time + DISPATCH[platform] * sum([run.count for run in runs]) > MOST_TIME * whole.time:
+    if runs and whole.least_time + dispatch * sum([run.count for run in runs]) > most_time * whole.time:
         return WholeProgram(_SLOWER)  # whatever crosses the borders
-    found = found or _cut_at_runs(flat, runs, programs)
+    found = found or _cut_at_runs(written, runs, programs)
     if not found:
         return WholeProgram(_NO_BLOCKS)
-    opened, segments = _with_blocks_in_place(flat, [Segment(_name_of(eqns), eqns) for eqns in found if eqns])
-    chosen = choose_crossings([segment.eqns for segment in segments], [*flat.constvars, *flat.invars], opened.outvars, programs)
+    pieces = [piece for piece in found if piece.eqns]
+    opened, segments = _with_blocks_in_place(written, [Segment(_name_of(piece.eqns), piece.eqns) for piece in pieces])
+    updated = with_updates_in_blocks([Piece(segment.eqns, piece.is_block) for segment, piece in zip(segments, pieces)])
+    segments = [Segment(name, eqns) for name, eqns in zip(["part", *[segment.name for segment in segments]], updated) if eqns]
+    chosen = choose_crossings([segment.eqns for segment in segments], [*flat.constvars, *flat.invars], opened.outvars, programs,
+                              PRICE_OF_A_VALUE * num_devices)
     regions, results, values = _regions(opened, [Segment(segment.name, eqns) for segment, eqns in zip(segments, chosen) if eqns], programs)
     consumed = tuple([first + i for i in aliases])
     inputs = frozenset(range(first + len(jaxpr.invars))).difference(consumed)
     sizes = [num_bytes(v.aval) for v in (*jaxpr.constvars, *jaxpr.invars)]
-    cut = _estimate_of_regions(regions, inputs, sizes, estimates, DISPATCH[platform])
+    cut = _estimate_of_regions(regions, inputs, sizes, estimates, dispatch)
     whole = replace(whole, kernels=min(whole.kernels, cut.kernels))  # others repeat
-    reason = _what_is_lost(regions, whole, cut)
+    reason = _what_is_lost(regions, whole, cut, most_time)
     if reason:
         return WholeProgram(reason, whole, cut)
     unused = tuple([jaxpr.invars[i].aval for i in unusable])
@@ -185,13 +203,13 @@ def _can_win(whole: Estimate) -> bool:
     return whole.peak > MUCH_MEMORY or PER_KERNEL * whole.kernels < WORTHWHILE * whole.compiling
 
 
-def _what_is_lost(regions: Sequence[Region], whole: Estimate, cut: Estimate) -> str:
+def _what_is_lost(regions: Sequence[Region], whole: Estimate, cut: Estimate, most_time: float) -> str:
     """Why a program is not to be cut in this way; empty if cutting wins."""
     if 2 * len({region.program for region in regions}) > len(regions):
         return "what stands between its blocks differs"
     if cut.peak > MOST_MEMORY * whole.peak:
         return "regions would need more memory"
-    if cut.time > MOST_TIME * whole.time:
+    if cut.time > most_time * whole.time:
         return _SLOWER
     if cut.compiling > MOST_COMPILING * whole.compiling:
         return "regions would take longer to compile"
@@ -252,25 +270,29 @@ def _heavy_work(jaxpr: Jaxpr) -> int:
     return total
 
 
-def _with_single_calls_in_place(jaxpr: Jaxpr, calls: CallPlan) -> Jaxpr:
-    """The live equations of a program, with those of programs that are called from one place only among them."""
+def _with_calls_in_place(jaxpr: Jaxpr, calls: CallPlan | None) -> Jaxpr:
+    """The live equations of a program, with those of programs that are called from one place only among them; without a plan, of all."""
     values: dict[Var, Atom] = {}
     eqns: list[JaxprEqn] = []
 
     def resolve(atoms: Sequence[Atom]) -> list[Atom]:
         return [values.get(v, v) if type(v) is Var else v for v in atoms]
 
-    def write(inner: Jaxpr) -> None:
+    def write(inner: Jaxpr, is_again: bool) -> None:
         for eqn in live_equations(inner)[0]:
-            if eqn.primitive is jit_p and calls.programs.representative(eqn.params["jaxpr"]) in calls.in_place:
+            if eqn.primitive is jit_p and (calls is None or calls.programs.representative(eqn.params["jaxpr"]) in calls.in_place):
                 called = eqn.params["jaxpr"].jaxpr
                 values.update(zip(called.invars, resolve(eqn.invars)))
-                write(called)
+                write(called, calls is None)
                 values.update(zip(eqn.outvars, resolve(called.outvars)))
-            else:
-                eqns.append(eqn.replace(invars=resolve(eqn.invars)) if values else eqn)
+                continue
+            eqns.append(eqn.replace(invars=resolve(eqn.invars)) if values else eqn)
+            if is_again:  # the next call makes others
+                outvars = [Var(v.aval) for v in eqn.outvars]
+                values.update(zip(eqn.outvars, outvars))
+                eqns[-1] = eqns[-1].replace(outvars=outvars)
 
-    write(jaxpr)
+    write(jaxpr, False)
     flat = Jaxpr(jaxpr.constvars, jaxpr.invars, resolve(jaxpr.outvars), eqns, jaxpr.effects, jaxpr.debug_info)
     return Jaxpr(flat.constvars, flat.invars, flat.outvars, live_equations(flat)[0], flat.effects, flat.debug_info)
 
@@ -307,7 +329,7 @@ def _with_blocks_in_place(jaxpr: Jaxpr, segments: Sequence[Segment]) -> tuple[Ja
     return Jaxpr(jaxpr.constvars, jaxpr.invars, resolve(jaxpr.outvars), eqns, jaxpr.effects, jaxpr.debug_info), opened
 
 
-def _cut_at_calls(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> list[list[JaxprEqn]] | None:
+def _cut_at_calls(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> list[Piece] | None:
     """The equations, cut before and after each call of a block: of a program that is large, and called often."""
     counts: dict[ClosedJaxpr, int] = {}
     for eqn in jaxpr.eqns:
@@ -320,29 +342,29 @@ def _cut_at_calls(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> list[l
               and program_size(called.jaxpr, sizes) >= OUTLINE_MIN_EQUATIONS and work(called.jaxpr, found) >= min_work}
     if not blocks:
         return None
-    segments: list[list[JaxprEqn]] = [[]]
+    pieces = [Piece([], False)]
     for eqn in jaxpr.eqns:
         if eqn.primitive in _CALLS and programs.representative(eqn.params["jaxpr"]) in blocks:
-            segments += [eqn], []
+            pieces += Piece([eqn], True), Piece([], False)
         else:
-            segments[-1].append(eqn)
-    return segments
+            pieces[-1].eqns.append(eqn)
+    return pieces
 
 
-def _cut_at_runs(jaxpr: Jaxpr, runs: Iterable[Run], programs: ProgramTable) -> list[list[JaxprEqn]] | None:
+def _cut_at_runs(jaxpr: Jaxpr, runs: Iterable[Run], programs: ProgramTable) -> list[Piece] | None:
     """The equations, cut at the borders of the blocks that come again and again; None if those of no run are equal."""
     eqns, done = jaxpr.eqns, 0
-    segments: list[list[JaxprEqn]] = [[]]
+    pieces = [Piece([], False)]
     for run in runs:
         found = cut_run(eqns, run, programs.describe)
         if found is None:
             continue
         before, blocks = found
-        segments[-1] += [*eqns[done:run.start], *before]
-        segments += [*blocks, []]
+        pieces[-1].eqns.extend([*eqns[done:run.start], *before])
+        pieces += [*[Piece(block, True) for block in blocks], Piece([], False)]
         done = run.start + run.length * run.count
-    segments[-1] += eqns[done:]
-    return segments if done else None
+    pieces[-1].eqns.extend(eqns[done:])
+    return pieces if done else None
 
 
 def work(jaxpr: Jaxpr, found: dict[Jaxpr, int]) -> int:

@@ -121,7 +121,7 @@ def test_small_layers_are_taken_several_at_a_time():
     assert run.length == 5 * -(-LENGTH // 5) and run.count == 60 * 5 // run.length
     check(closed)
     (run,) = runs_of(staged(layers(60)), min_work=3 * PRODUCT)
-    assert run == (0, 4 * LENGTH, 15)
+    assert run == (0, 3 * LENGTH, 20)
     (run,) = runs_of(staged(layers(30)), min_work=3 * PRODUCT)
     assert run == (0, 3 * LENGTH, 10)  # blocks of four would be too few
 

@@ -27,7 +27,8 @@ PRICE_OF_A_BYTE_WITHIN = 2.0  # of a value made again: written and read, where i
 Segment = list[JaxprEqn]
 
 
-def choose_crossings(segments: Sequence[Segment], given: Iterable[Var], results: Iterable[Atom], programs: ProgramTable) -> list[Segment]:
+def choose_crossings(segments: Sequence[Segment], given: Iterable[Var], results: Iterable[Atom], programs: ProgramTable,
+                     price_of_a_value: float = 0.0) -> list[Segment]:
     """The segments of a program, some of which now compute values again that others have made.
 
     One choice is made for all segments that do the same, as far as they read the same, so that they stay equal. The few segments at the
@@ -38,8 +39,10 @@ def choose_crossings(segments: Sequence[Segment], given: Iterable[Var], results:
       given: the program's constants and arguments, which are there all the time.
       results: the program's results, which stay when they are made.
       programs: knows equal programs.
+      price_of_a_value: of each value that is kept, besides that of its bytes.
     """
-    program = _Segments([list(segment) for segment in segments], frozenset(given), frozenset([v for v in results if type(v) is Var]))
+    program = _Segments([list(segment) for segment in segments], frozenset(given), frozenset([v for v in results if type(v) is Var]),
+                        price_of_a_value)
     for kind in _kinds(_all_crossings(program), programs):
         now = [_crossing(program, c.made_at, c.reader, set(c.read)) for c in kind]
         for crossings in [kind] if now == kind else _kinds(now, programs):  # the segments may have changed meanwhile
@@ -52,7 +55,8 @@ def choose_crossings(segments: Sequence[Segment], given: Iterable[Var], results:
 class _Segments:
     """Segments while they are being changed, with who reads what."""
 
-    def __init__(self, segments: list[Segment], given: frozenset[Var], results: frozenset[Var]) -> None:
+    def __init__(self, segments: list[Segment], given: frozenset[Var], results: frozenset[Var], price_of_a_value: float) -> None:
+        self.price_of_a_value = price_of_a_value
         self.segments = segments
         self.given = given
         self.results = results
@@ -198,7 +202,8 @@ def _cheapest(program: _Segments, crossings: Sequence[_Crossing]) -> list[int]:
 
 def _price(program: _Segments, values: Sequence[tuple[_Crossing, Var]]) -> float:
     """The cost of keeping values for readers in other segments."""
-    return PRICE_OF_A_BYTE * sum([num_bytes(v.aval) for crossing, v in values if not program.is_kept_anyway(v, crossing.reader)])
+    sizes = [num_bytes(v.aval) for crossing, v in values if not program.is_kept_anyway(v, crossing.reader)]
+    return PRICE_OF_A_BYTE * sum(sizes) + program.price_of_a_value * len(sizes)
 
 
 def _variables(atoms: Iterable[Atom]) -> list[Var]:

@@ -27,6 +27,14 @@ class Run(NamedTuple):
     count: int  # type: ignore[assignment]  # the tuple's own method of this name is not used
 
 
+class _Layers(NamedTuple):
+    """`count` stretches of `length` equations each, from equation `start` on; a block needs at least so many `together`."""
+    start: int
+    length: int
+    count: int  # type: ignore[assignment]  # as above
+    together: int
+
+
 class _Program(NamedTuple):
     """The equations of a program, and of which kind each is."""
     eqns: Sequence[JaxprEqn]
@@ -47,9 +55,24 @@ def find_runs(eqns: Sequence[JaxprEqn], min_count: int, min_length: int, min_wor
         return []
     numbers: dict[tuple, int] = {}
     kinds = [numbers.setdefault(_kind(eqn), len(numbers)) for eqn in eqns]
-    runs: list[Run] = []
+    runs: list[_Layers] = []
     _search(_Program(eqns, kinds), heavy, 0, len(eqns), (min_count, min_length, min_work), runs)
-    return sorted(runs)
+    return _grouped(sorted(runs), min_count)
+
+
+def _grouped(runs: Sequence[_Layers], min_count: int) -> list[Run]:
+    """The layers of each run in blocks, as many in each block of one run as in those of another with as many layers: its derivative.
+
+    Of layers that are left over, those of the earlier runs are the first ones, and those of the later runs, derivatives in reverse, the
+    last, so that a block and the derivative of a block are of the same layers.
+    """
+    grouped = []
+    for number, (start, length, count, _) in enumerate(runs):
+        together = max([run.together for run in runs if abs(run.count - count) <= 1 and count // run.together >= min_count])
+        together = next((n for n in range(together, 2 * together) if count % n == 0 and count // n >= min_count), together)
+        left_over = count % together if 2 * number < len(runs) - 1 else 0
+        grouped.append(Run(start + left_over * length, length * together, count // together))
+    return grouped
 
 
 def cut_run(eqns: Sequence[JaxprEqn], run: Run, describe: Callable[[JaxprEqn], Any]) -> tuple[list[JaxprEqn], list[list[JaxprEqn]]] | None:
@@ -91,7 +114,8 @@ def _depending_on_nothing_within(eqns: Sequence[JaxprEqn]) -> set[int]:
     return found
 
 
-def _search(program: _Program, heavy: list[int], first: int, last: int, least: tuple[int, int, int], runs: list[Run]) -> None:
+def _search(program: _Program, heavy: list[int], first: int, last: int, least: tuple[int, int, int],
+            runs: list[_Layers]) -> None:
     """Adds the runs among the equations from `first` to before `last`: the longest one, then those before and behind it."""
     if len(heavy) < least[0]:
         return
@@ -104,7 +128,8 @@ def _search(program: _Program, heavy: list[int], first: int, last: int, least: t
     _search(program, [i for i in heavy if i >= end], end, last, least, runs)
 
 
-def _longest_run(program: _Program, heavy: list[int], first: int, last: int, min_count: int, min_length: int, min_work: int) -> Run | None:
+def _longest_run(program: _Program, heavy: list[int], first: int, last: int, min_count: int, min_length: int,
+                 min_work: int) -> _Layers | None:
     kinds = [program.kinds[i] for i in heavy]
     best, most = None, 0
     for period in range(1, min(len(heavy) // min_count, MAX_HEAVY_PER_BLOCK) + 1):
@@ -130,7 +155,7 @@ def _stretches(heavy: list[int], kinds: list[int], period: int) -> list[tuple[in
 
 
 def _as_run(program: _Program, heavy: list[int], period: int, first: int, last: int, min_count: int, min_length: int,
-            min_work: int) -> Run | None:
+            min_work: int) -> _Layers | None:
     """The run around a stretch of heavy operations; None if its blocks are too few or too small."""
     eqns, kinds = program
     length = heavy[period] - heavy[0]
@@ -141,14 +166,9 @@ def _as_run(program: _Program, heavy: list[int], period: int, first: int, last: 
         start -= 1
     per_block = sum(heavy_work(eqns[i]) for i in heavy[:period])
     together = max(math.ceil(min_work / per_block), math.ceil(min_length / length))  # small blocks are taken several at a time
-    if (end - start) // (length * together) < min_count:
-        return None
-    alike = 1 << (together - 1).bit_length()  # layers and their derivatives come in blocks of as many, though they differ in length
-    together = alike if (end - start) // (length * alike) >= min_count else together
     start += _cheapest_cut(eqns, start, end, length)
-    length *= together
     count = (end - start) // length
-    return Run(start, length, count) if count >= min_count else None
+    return _Layers(start, length, count, together) if count // together >= min_count else None
 
 
 def _cheapest_cut(eqns: Sequence[JaxprEqn], start: int, end: int, length: int) -> int:
