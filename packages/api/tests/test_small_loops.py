@@ -154,3 +154,48 @@ def test_gradient_by_the_weights_of_a_recurrent_network():
     assert "tensor<30x40xf32>, tensor<30x40xf32>) -> tensor<40x40xf32>" in backward
     with config.cpu_kernels(False):
         assert "tensor<30x40xf32>) -> tensor<40x40xf32>" not in laminax.jit(lambda *args: gradient(*args)).lower(*args).as_text()
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+@pytest.mark.parametrize("name", ["solve", "cholesky", "inv", "det"])
+def test_linear_algebra_of_small_matrices_in_a_loop(n, name):
+    rng = np.random.default_rng(n)
+    m = rng.normal(size=(20, n, n)).astype(np.float32)
+    matrices = m @ m.transpose(0, 2, 1) + np.eye(n, dtype=np.float32)
+    if name != "cholesky":
+        matrices = matrices[:, rng.permutation(n)]  # pivots elsewhere than on the diagonal
+    b = rng.normal(size=(n, n)).astype(np.float32)
+    functions = {"solve": lambda lib, a: lib.linalg.solve(a, b.astype(a.dtype)), "cholesky": lambda lib, a: lib.linalg.cholesky(a),
+                 "inv": lambda lib, a: lib.linalg.inv(a), "det": lambda lib, a: lib.linalg.det(a)}
+
+    def run(matrices):
+        return lax.scan(lambda c, a: (c, functions[name](jnp, a)), 0, matrices)[1]
+
+    wanted = np.stack([functions[name](np, a) for a in matrices.astype(np.float64)])
+    np.testing.assert_allclose(laminax.jit(run)(matrices), wanted, rtol=1e-3, atol=1e-4)
+    compiled = laminax.jit(laminax.grad(lambda x: (run(x) ** 2).sum())).lower(matrices).compile().as_text()
+    assert "custom-call" not in compiled and " sort(" not in compiled
+    several = laminax.jit(laminax.vmap(run))(np.stack([matrices, 2 * matrices]))
+    np.testing.assert_allclose(several[0], wanted, rtol=1e-3, atol=1e-4)
+    gradient = laminax.jit(laminax.grad(lambda x: (run(x) ** 2).sum()))
+    with config.cpu_kernels(False):
+        general = gradient(matrices)
+    np.testing.assert_allclose(gradient(matrices), general, rtol=1e-2, atol=1e-3 * float(jnp.abs(general).max()))
+
+
+def test_singular_and_indefinite_matrices_in_a_loop():
+    singular = np.array([[[1, 2], [2, 4]], [[0, 0], [0, 0]]], np.float32)
+    found = laminax.jit(lambda x: lax.map(jnp.linalg.det, x))(singular)
+    np.testing.assert_array_equal(found, [0, 0])
+    assert np.isnan(laminax.jit(lambda x: lax.map(jnp.linalg.cholesky, x))(-singular)).any(axis=(1, 2)).all()
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint32, np.int32])
+def test_sorts_of_a_few_whole_numbers_in_a_loop(dtype):
+    x = np.random.default_rng(0).integers(0, 5, (30, 2, 7)).astype(dtype)  # with equal ones
+    for axis in (0, 1):
+        run = laminax.jit(lambda x: lax.map(lambda row: (jnp.sort(row, axis), jnp.argsort(row, axis, stable=True)), x))
+        assert "stablehlo.sort" not in run.lower(x).as_text()
+        values, places = run(x)
+        np.testing.assert_array_equal(values, np.sort(x, axis + 1))
+        np.testing.assert_array_equal(places, np.argsort(x, axis + 1, kind="stable"))
