@@ -256,7 +256,7 @@ def test_classes_that_cannot_be_written():
     with pytest.raises(ValueError, match=r"unregistered type .*Unknown, which is among the "
                                          r"arguments.*export.register_namedtuple_serialization"):
         e.serialize()
-    with pytest.raises(ValueError, match="strings and ints, got"):
+    with pytest.raises(TypeError, match="only for dictionaries with string keys, or ints"):
         exported(lambda p: p[1.5], {1.5: 1.0}).serialize()
     with pytest.raises(ValueError, match="has been registered already"):
         export.register_namedtuple_serialization(Unknown, serialized_name="tests.Pair")

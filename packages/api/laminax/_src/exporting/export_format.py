@@ -168,7 +168,8 @@ def tree_to_json(treedef: Any) -> Any:
     if nodetype is dict and all(isinstance(key, (str, int)) and not isinstance(key, bool) for key in auxiliary):
         return ["dict", list(auxiliary), *children]
     if nodetype is dict:
-        raise ValueError(f"export: dictionaries in arguments and results can have keys that are strings and ints, got {auxiliary!r}")
+        raise TypeError(f"export: Serialization is supported only for dictionaries with string keys, or ints; an argument or a result has "
+                        f"a dictionary with the keys {auxiliary!r}. Make them strings.")
     if (custom := _by_type.get(nodetype)) is None:
         how = "register_namedtuple_serialization" if hasattr(nodetype, "_fields") else "register_pytree_node_serialization"
         raise ValueError(f"export: Cannot serialize a value of the unregistered type {nodetype.__module__}.{nodetype.__qualname__}, which "

@@ -119,7 +119,8 @@ def shardings_on(mesh: runtime.Mesh | AbstractMesh | None, nr_devices: int, shar
 
 def _on_mesh(sharding: runtime.NamedSharding, mesh: runtime.Mesh | AbstractMesh, ndim: int) -> runtime.Sharding:
     if sharding.mesh.shape_tuple == mesh.shape_tuple:
-        return runtime.NamedSharding(mesh, sharding.spec)
+        # a mesh without devices does not know their own memory, whose kind has this name on all platforms
+        return runtime.NamedSharding(mesh, sharding.spec, memory_kind="device" if isinstance(mesh, AbstractMesh) else None)
     hlo = runtime.hlo_sharding(sharding, ndim)
     found = runtime.named_from_hlo(hlo, mesh, ndim)
     if found is not None:
