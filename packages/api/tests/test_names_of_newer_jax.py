@@ -234,3 +234,28 @@ def test_layouts_of_jaxlib():
 
 def test_initializers_are_of_one_kind():
     assert laminax.nn.initializers.Initializer.__name__ == "Initializer"
+
+
+def test_layouts_effects_and_primitives_by_name():
+    from laminax.ad_checkpoint import name_p
+    from laminax.experimental.layout import Layout
+    from laminax.experimental.xla_metadata import fuse_limit
+    from laminax.extend.core import primitives
+
+    assert Layout.for_array(laminax.numpy.ones((2, 3))).major_to_minor == (0, 1)
+    traced = laminax.jit(lambda x: laminax.debug.print("{}", x)).trace(1.0)
+    assert traced.effects == traced.jaxpr.effects and len(traced.effects) == 1
+    named = laminax.make_jaxpr(lambda x: laminax.ad_checkpoint.checkpoint_name(x, "x"))(1.0)
+    assert [eqn.primitive for eqn in named.eqns] == [name_p]
+    reads = laminax.make_jaxpr(lambda ref: ref[...])(laminax.new_ref(1.0))
+    assert primitives.get_p in {eqn.primitive for eqn in reads.eqns}
+    assert {str(primitives.swap_p), str(primitives.polynomial_p)} == {"swap", "polynomial"}
+
+    def f(x):
+        with fuse_limit():
+            y = x * x
+        return y + 1
+
+    text = laminax.jit(f).lower(2.0).as_text()
+    (marked,) = [line for line in text.splitlines() if "FUSE_LIMIT" in line]
+    assert "multiply" in marked

@@ -104,6 +104,7 @@ OFFERS: dict[str, str] = {
     "recording.staging": "stage",
     "recording.staging_trace": "StagedTracer StagingTrace literal_types record_explicitly",
     "reference.evaluate": "evaluate_primitive reference_rule",
+    "refs.ref_primitives": "get_p swap_p",
     "refs.refs": "Ref RefView ValueRef argument_namer check_aliases check_returned give is_traced read take write",
     "symbolic.sized_programs": "at_sizes value_at_sizes",
     "symbolic.symbolic_bounds": "bounds",

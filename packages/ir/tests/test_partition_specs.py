@@ -39,6 +39,8 @@ def test_specs_are_sequences():
 
 
 def test_specs_refuse():
+    with pytest.raises(TypeError, match="Subclassing `jax.P` is prohibited"):
+        type("Spec", (P,), {})
     with pytest.raises(AttributeError, match="immutable"):
         P("x").partitions = ()
     with pytest.raises(TypeError, match="unreduced must be a set of names of mesh axes, got 'x' of type str"):

@@ -2,4 +2,4 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"compiling.xla_metadata": "set_xla_metadata"})
+__all__, __getattr__, __dir__ = contents(__name__, {"compiling.xla_metadata": "fuse_limit set_xla_metadata"})

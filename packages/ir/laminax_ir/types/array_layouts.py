@@ -37,6 +37,11 @@ class Layout:
 
     AUTO = AUTO
 
+    @staticmethod
+    def for_array(x: Any) -> Layout:
+        """The layout of an array on devices."""
+        return x.format.layout
+
     def __init__(self, major_to_minor: Sequence[int], tiling: Sequence[Sequence[int]] | None = None,
                  sub_byte_element_size_in_bits: int = 0) -> None:
         self.major_to_minor: tuple[int, ...] = tuple(major_to_minor)

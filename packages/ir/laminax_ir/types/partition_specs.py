@@ -156,6 +156,9 @@ class P:
     def __reduce__(self) -> tuple[Any, ...]:
         return _from_parts, (self.partitions, self.unreduced, self.reduced)
 
+    def __init_subclass__(cls, **_options: Any) -> None:
+        raise TypeError(f"Subclassing `jax.P` is prohibited: specs are compared by their type. Keep a spec in {cls.__name__} instead.")
+
     def __repr__(self) -> str:
         entries = ", ".join(map(repr, self.partitions)) + ("," if len(self.partitions) == 1 else "")
         sets = [f"{name}={{{', '.join(map(repr, sorted(value, key=str)))}}}"

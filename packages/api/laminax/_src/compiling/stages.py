@@ -152,6 +152,11 @@ class Traced(_Stage):
         return self._traced.general
 
     @property
+    def effects(self) -> frozenset[Any]:
+        """The effects of the program."""
+        return self.jaxpr.effects
+
+    @property
     def fun_name(self) -> str:
         return self._jit_function.name
 

@@ -36,6 +36,21 @@ def set_xla_metadata(x: Any = None, **kwargs: Any) -> Any:
     return with_xla_metadata(x, **kwargs)
 
 
+def fuse_limit() -> Any:
+    """A context manager whose operations the compiler does not fuse with those outside: they get the attribute `FUSE_LIMIT`.
+
+    Example:
+      >>> import laminax as jax
+      >>> @jax.jit
+      ... def f(x):
+      ...     with fuse_limit():
+      ...         return x * x
+      >>> 'FUSE_LIMIT = "true"' in f.lower(2.0).as_text()
+      True
+    """
+    return set_xla_metadata(FUSE_LIMIT=True)
+
+
 class _Attributes(changed_attributes):
     """A block whose operations have attributes."""
 

@@ -11,7 +11,7 @@ import laminax_runtime as runtime
 from laminax_ir.ops.custom_partitioning import bind_custom_partitioning
 from laminax_ir.pytrees.pytree import tree_flatten, tree_leaves, tree_unflatten
 from laminax_ir.recording.staging import stage
-from laminax_ir.tracing.manual_axes import running_along
+from laminax_ir.tracing.manual_axes import manual_axes, manual_mesh, running_along
 from laminax_ir.types.arguments import check_callable, function_name
 from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval
 from laminax_lowering import lower
@@ -114,8 +114,9 @@ class custom_partitioning:  # noqa: N801  (JAX's name)
 
         closed = stage(flat, [get_aval(x) for x in leaves], name)
         partitioner = _Partitioner(name, self.partition, static, in_tree, trees[-1], closed.in_avals, closed.out_avals)
-        rule = self._rule(static, closed.in_avals, closed.out_avals).text([a.shape for a in closed.in_avals],
-                                                                         [a.shape for a in closed.out_avals])
+        shapes = [a.shape for a in closed.in_avals], [a.shape for a in closed.out_avals]
+        # inside of shard_map along all axes nothing is left to the compiler, and the rule is for other shapes
+        rule = "" if _is_of_one_device() else self._rule(static, closed.in_avals, closed.out_avals).text(*shapes)
         out = bind_custom_partitioning(closed, *leaves, partitioner=partitioner, sharding_rule=rule, name=name)
         return tree_unflatten(trees[-1], out)
 
@@ -132,6 +133,11 @@ class custom_partitioning:  # noqa: N801  (JAX's name)
             raise TypeError(f"custom_partitioning: sharding_rule must be text, an SdyShardingRule or a function that returns one, got "
                             f"{rule!r} of type {type(rule).__name__}")
         return rule
+
+
+def _is_of_one_device() -> bool:
+    mesh = manual_mesh.value
+    return mesh is not None and {name for name, _, _ in manual_axes.value} >= set(mesh.axis_names)
 
 
 def _struct(aval: ShapedArray, sharding: runtime.Sharding | None = None) -> ShapeDtypeStruct:
