@@ -38,3 +38,8 @@ def test_a_service_that_cannot_open_says_why():
         program.port = taken.getsockname()[1]
         with program:
             assert program.wait() == [1] and "does not open at 127.0.0.1" in program.output(0), program.report()
+
+
+def test_processes_that_trace_different_programs_are_told_so():
+    for output in together.check(FOLDER / "program_of_two_kinds.py", 2, 1, LAMINAX_CHECK_PROGRAMS_AGREE="1"):
+        assert "Their first difference is in line" in output

@@ -17,14 +17,14 @@ def _parse_text(text: str) -> str | None:
     return None if text.strip().lower() in ("", "none") else text.strip()
 
 
-def _check_minutes(value: Any) -> int:
+def _check_positive(value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
     raise ValueError
 
 
 _text = config_options.ValueType("None or a string", _check_text, _parse_text)
-_minutes = config_options.ValueType("a positive number of minutes", _check_minutes, lambda text: _check_minutes(int(text)))
+_minutes = config_options.ValueType("a positive number of minutes", _check_positive, lambda text: _check_positive(int(text)))
 
 cpu_collectives_implementation = config_options.define(
     "cpu_collectives_implementation",
@@ -56,6 +56,18 @@ enable_preemption_service = config_options.define(
     True,
     config_options.boolean,
     "Watch for the signal (SIGTERM) that the machine will be taken away: see multihost_utils.reached_preemption_sync_point.",
+)
+check_programs_agree = config_options.define(
+    "check_programs_agree",
+    False,
+    config_options.boolean,
+    "Compare each program over several processes with that of the others before it is compiled, and raise where they differ.",
+)
+check_programs_timeout_seconds = config_options.define(
+    "check_programs_timeout_seconds",
+    300,
+    config_options.ValueType("a positive number of seconds", _check_positive, lambda text: _check_positive(int(text))),
+    "How long check_programs_agree waits for the others to come to a program.",
 )
 check_proxy_envs = config_options.define(
     "check_proxy_envs",

@@ -92,6 +92,11 @@ def compile_module(
     compile_options = _compile_options(assignment, num_replicas, num_partitions, compiler_options, wanted_in, wanted_out)
     if convention.has_layouts:
         layouts_in_use.add("layouts")
+    if processes.state.num_processes > 1:
+        # Lazy: with the cache's module, which nobody needs before the first compilation.
+        from laminax_runtime.compiling.program_agreement import check_agreement
+
+        check_agreement(text, name, assignment)
     known = known_shardings_on(wanted_in, parameter_avals, known_shardings, assignment)
     text, called_back = _with_inspections(text, convention, assignment, known)
     with named_calls(text, convention, assignment, known) as text:
