@@ -2,4 +2,7 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"placement.distributed": "global_state initialize is_initialized shutdown"})
+__all__, __getattr__, __dir__ = contents(__name__, {
+    "parallel.reinitializing": "reinitialize",
+    "placement.distributed": "global_state initialize is_initialized shutdown",
+})

@@ -28,5 +28,12 @@ def initialize(
     """Begins a program of several processes; returns when all of them have come, and comes before the first computation."""
 def is_initialized() -> bool:
     """Whether `initialize` was called, and `shutdown` not since."""
+def reinitialize(
+    coordinator_address: str | None = None,
+    num_processes: int | None = None,
+    process_id: int | None = None,
+    coordinator_bind_address: str | None = None,
+) -> None:
+    """Leaves the processes that this one is among, and meets those that live, or others, anew. All of them must call it."""
 def shutdown() -> None:
     """Ends the program of several processes: waits until all have come here. Nothing, where `initialize` was not called."""

@@ -43,3 +43,20 @@ def test_a_service_that_cannot_open_says_why():
 def test_processes_that_trace_different_programs_are_told_so():
     for output in together.check(FOLDER / "program_of_two_kinds.py", 2, 1, LAMINAX_CHECK_PROGRAMS_AGREE="1"):
         assert "Their first difference is in line" in output
+
+
+@pytest.mark.parametrize("victim", [0, 2])
+@pytest.mark.parametrize("has_replacement", [False, True])
+def test_training_goes_on_from_the_checkpoint(victim, has_replacement, tmp_path):
+    others = [i for i in range(3) if i != victim]
+    environment = {"REPLACEMENT_PORT": str(together.free_port())} if has_replacement else {}
+    with together.Program(FOLDER / "program_that_goes_on.py", 3, 1, VICTIM=str(victim), CHECKPOINT=str(tmp_path / "saved.npy"), HEARTBEAT="10",
+                          LAMINAX_ENABLE_RECOVERABILITY="1", **environment) as program:
+        if has_replacement:
+            program.processes[victim].wait(together.PATIENCE)
+            program.environment["NEW"] = "1"
+            program.start([victim])  # it is the fourth process
+        codes = program.wait(but_not=[victim])
+        assert codes == [-9 if i == victim else 0 for i in range(3)] + [0] * has_replacement, program.report()
+        for i in others:
+            assert f"FAILED [{victim}]" in program.output(i) and "WENT ON" in program.output(i), program.report()

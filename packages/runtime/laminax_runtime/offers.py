@@ -26,7 +26,7 @@ OFFERS: dict[str, str] = {
     "arrays.dlpack": "is_supported_dtype",
     "backends.backends": "Client _clients client started_clients",
     "backends.ffi": "include_dir pycapsule register_ffi_target register_ffi_target_as_batch_partitionable",
-    "backends.placement": "placement_device",
+    "backends.placement": "forget_devices placement_device",
     "base.errors": "DeletedArrayError JaxRuntimeError PlatformError UnsupportedValueError XlaRuntimeError",
     "base.monitoring": """
         clear_event_listeners record_event record_event_duration_secs record_event_time_span record_scalar

@@ -31,6 +31,7 @@ _failures: dict[str, str] = {}
 _registered: list[plugins.Plugin] = []
 _default: str | None = None
 _start_hooks: list[Callable[[Client], None]] = []
+_warns_of_fork: list[bool] = []
 
 
 def register_plugin(name: str, library_path: str, **client_options: Any) -> None:
@@ -70,6 +71,16 @@ def when_started(hook: Callable[[Client], None]) -> None:
         for started in _clients.values():
             hook(started)
         _start_hooks.append(hook)
+
+
+def forget_clients() -> None:
+    """Lets platforms start anew when they are next asked for; arrays of the old ones keep theirs alive."""
+    global _default
+    with _lock:
+        _clients.clear()
+        _failures.clear()
+        _default = None
+        processes.forget_started()
 
 
 def started_clients() -> dict[str, Client]:
@@ -147,8 +158,9 @@ def _start_first_of(names: tuple[str, ...], requested: str) -> str:
                 processes.note_started(started)
                 for hook in _start_hooks:
                     hook(started)
-                if not _clients:
+                if not _warns_of_fork:
                     os.register_at_fork(before=_warn_of_fork)
+                    _warns_of_fork.append(True)
                 _clients[name] = started
                 return name
             except Exception as error:  # noqa: BLE001  (whatever a broken plugin raises becomes the message)

@@ -111,3 +111,9 @@ def _first_local(platform: str | None) -> Device:
 
 
 _first: dict[str | None, Device] = {}
+
+
+def forget_devices() -> None:
+    """Lets platforms start anew when they are next asked for, with other devices."""
+    backends.forget_clients()
+    _first.clear()

@@ -11,7 +11,7 @@ import ctypes
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from laminax_runtime import _jaxlib
@@ -47,7 +47,8 @@ class Processes:
     partition_index: int | None = None
     local_device_ids: tuple[int, ...] | None = None
     watch: Watch | None = None
-    shutdown_timeout: int = 300
+    timeouts: dict[str, int] = field(default_factory=dict)
+    credentials: dict[str, Any] = field(default_factory=dict)
 
 
 state = Processes()
@@ -94,7 +95,9 @@ def connect(address: str, bind_address: str, num_processes: int, process_id: int
         state.preemption_sync_manager.initialize(client)
     if is_recoverable:
         state.watch = Watch(client, process_id, num_processes, heartbeat_timeout)
-    state.shutdown_timeout = shutdown_timeout
+    state.timeouts = {"initialization_timeout": initialization_timeout, "heartbeat_timeout": heartbeat_timeout,
+                      "shutdown_timeout": shutdown_timeout}
+    state.credentials = dict(credentials)
     atexit.register(_disconnect_at_exit)
 
 
@@ -126,7 +129,7 @@ def _wait_for_all(watch: Watch, client: Any) -> None:
     """Waits until all have come to their end, where the client's own shutdown does not; not after a failure."""
     if not watch.failed:
         try:
-            client.wait_at_barrier("laminax/end", 1000 * state.shutdown_timeout)
+            client.wait_at_barrier("laminax/end", 1000 * state.timeouts["shutdown_timeout"])
         except _jaxlib.XlaRuntimeError:
             pass  # somebody has failed, or takes too long: nothing is lost by not waiting
     watch.end()
@@ -154,6 +157,11 @@ def note_started(client: _jaxlib.Client) -> None:
     """Takes note of a platform's client, whose devices are those of all processes."""
     if state.client is not None:
         _clients_of_processes.append(client)
+
+
+def forget_started() -> None:
+    """Forgets the platforms' clients, where others are about to start."""
+    _clients_of_processes.clear()
 
 
 _clients_of_processes: list[_jaxlib.Client] = []

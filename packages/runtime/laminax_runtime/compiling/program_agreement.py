@@ -48,8 +48,8 @@ def _read(key: str, index: int, name: str) -> str:
     try:
         return processes.state.client.blocking_key_value_get(key, _patience())
     except _jaxlib.XlaRuntimeError as error:
-        raise RuntimeError(f"The program {name} is about to run on devices of several processes, but process {index} has not come to a program "
-                           f"in {_patience() / 1000} s (the option check_programs_timeout_seconds): {error}") from error
+        raise RuntimeError(f"The program {name} is about to run on devices of several processes, but process {index} has not come to a "
+                           f"program in {_patience() / 1000} s (the option check_programs_timeout_seconds): {error}") from error
 
 
 def _read_program(folder: str, index: int, name: str) -> tuple[str, str]:
@@ -71,7 +71,8 @@ def _difference(first: tuple[str, str], other: tuple[str, str], index: int, othe
     lines, others = first[1].splitlines(), other[1].splitlines()
     pairs = itertools.zip_longest(lines, others, fillvalue="(the program has ended)")
     number, (a, b) = next(((i, pair) for i, pair in enumerate(pairs, 1) if pair[0] != pair[1]), (0, ("", "")))
-    return (f"Processes are about to run different programs together: {first[0]} in process {index}, {other[0]} in process {other_index}. Their "
+    return (f"Processes are about to run different programs together: {first[0]} in process {index}, {other[0]} in process "
+            f"{other_index}. Their "
             f"first difference is in line {number}:\n  process {index}: {a.strip()}\n  process {other_index}: {b.strip()}\n"
-            "All processes must call the same functions in the same order, with arguments of the same types and the same constants; look for "
-            "what depends on process_index(), on a seed, or on the data of one process.")
+            "All processes must call the same functions in the same order, with arguments of the same types and the same constants; look "
+            "for what depends on process_index(), on a seed, or on the data of one process.")

@@ -77,10 +77,10 @@ def initialize(coordinator_address: str | None = None, num_processes: int | None
             process_id = found.process_id() if process_id is None else process_id
             local_id = found.local_process_id() if ids is None else None
             ids = (local_id,) if local_id is not None else ids
-    address, count, index = _checked(coordinator_address, num_processes, process_id)
+    address, count, index = checked_processes(coordinator_address, num_processes, process_id)
     _warn_of_proxies()
     processes.connect(
-        address, _bind_address(address, coordinator_bind_address), count, index, initialization_timeout=initialization_timeout,
+        address, bind_address(address, coordinator_bind_address), count, index, initialization_timeout=initialization_timeout,
         heartbeat_timeout=heartbeat_timeout_seconds, shutdown_timeout=shutdown_timeout_seconds,
         partition_index=_partition_index(partition_index), local_device_ids=ids,
         credentials=_credentials(mtls_cert_file, mtls_key_file, mtls_ca_file, mtls_peer_uri_prefix, verify_secure_credentials))
@@ -104,7 +104,8 @@ def _device_ids(given: int | Sequence[int] | None) -> tuple[int, ...] | None:
         raise TypeError(f"distributed.initialize: local_device_ids must be an int, a sequence of ints or None, got {given!r}") from None
 
 
-def _checked(address: str | None, count: int | None, index: int | None) -> tuple[str, int, int]:
+def checked_processes(address: str | None, count: int | None, index: int | None) -> tuple[str, int, int]:
+    """Where processes meet, how many they are and which this one is, as the caller has said it; errors, where that cannot be."""
     what = "Give it to distributed.initialize: no scheduler was found that says it."
     if address is None:
         raise ValueError(f"coordinator_address should be defined: the host and port where processes meet. {what}")
@@ -124,7 +125,8 @@ def _checked(address: str | None, count: int | None, index: int | None) -> tuple
     return address, count, index
 
 
-def _bind_address(address: str, given: str | None) -> str:
+def bind_address(address: str, given: str | None) -> str:
+    """Where process 0 listens for an address where processes meet."""
     if chosen := given or os.environ.get("JAX_COORDINATOR_BIND_ADDRESS"):
         return chosen
     host, _, port = address.rpartition(":")
