@@ -50,8 +50,8 @@ def test_processes_that_trace_different_programs_are_told_so():
 def test_training_goes_on_from_the_checkpoint(victim, has_replacement, tmp_path):
     others = [i for i in range(3) if i != victim]
     environment = {"REPLACEMENT_PORT": str(together.free_port())} if has_replacement else {}
-    with together.Program(FOLDER / "program_that_goes_on.py", 3, 1, VICTIM=str(victim), CHECKPOINT=str(tmp_path / "saved.npy"), HEARTBEAT="10",
-                          LAMINAX_ENABLE_RECOVERABILITY="1", **environment) as program:
+    with together.Program(FOLDER / "program_that_goes_on.py", 3, 1, VICTIM=str(victim), CHECKPOINT=str(tmp_path / "saved.npy"),
+                          HEARTBEAT="10", LAMINAX_ENABLE_RECOVERABILITY="1", **environment) as program:
         if has_replacement:
             program.processes[victim].wait(together.PATIENCE)
             program.environment["NEW"] = "1"

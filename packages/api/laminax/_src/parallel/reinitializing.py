@@ -17,14 +17,14 @@ def reinitialize(coordinator_address: str | None = None, num_processes: int | No
                  coordinator_bind_address: str | None = None) -> None:
     """Leaves the processes that this one is among, and meets those that live, or others, anew. All of them must call it.
 
-    It is for programs with the option `enable_recoverability`, after a `ProcessFailureError`. Without arguments those that live meet, numbered
-    in their order. To have a new process in the place of one that has failed, all give the arguments, and the new one gives the same to
-    `initialize`. Platforms start anew: meshes and arrays must be made again, and compiled programs are forgotten. What an array on this
+    It is for programs with the option `enable_recoverability`, after a `ProcessFailureError`. Without arguments those that live meet,
+    numbered in their order. To have a new process in the place of one that has failed, all give the arguments, and the new one gives the
+    same to `initialize`. Platforms start anew: meshes and arrays must be made again, and compiled programs are forgotten. What an array on this
     process's own devices holds can still be read.
 
     Args:
-      coordinator_address: host and port where the processes meet; another one than before. By default a free port of the host of the first of
-        them.
+      coordinator_address: host and port where the processes meet; another one than before. By default a free port of the host of the first
+        of them.
       num_processes: how many there are; by default those that live.
       process_id: which of them this one is; by default its place among those that live.
       coordinator_bind_address: where process 0 listens, as for `initialize`.
@@ -55,8 +55,8 @@ def reinitialize(coordinator_address: str | None = None, num_processes: int | No
     processes.disconnect()
     clear_caches()
     forget_devices()
-    processes.connect(address, bind_address(address, coordinator_bind_address), count, index, partition_index=partition, local_device_ids=ids,
-                      credentials=credentials, **timeouts)
+    processes.connect(address, bind_address(address, coordinator_bind_address), count, index, partition_index=partition,
+                      local_device_ids=ids, credentials=credentials, **timeouts)
 
 
 def _agreed_address(is_first: bool) -> str:
