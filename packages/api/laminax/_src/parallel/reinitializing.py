@@ -19,8 +19,8 @@ def reinitialize(coordinator_address: str | None = None, num_processes: int | No
 
     It is for programs with the option `enable_recoverability`, after a `ProcessFailureError`. Without arguments those that live meet,
     numbered in their order. To have a new process in the place of one that has failed, all give the arguments, and the new one gives the
-    same to `initialize`. Platforms start anew: meshes and arrays must be made again, and compiled programs are forgotten. What an array on this
-    process's own devices holds can still be read.
+    same to `initialize`. Platforms start anew: meshes and arrays must be made again, and compiled programs are forgotten. What an array
+    on this process's own devices holds can still be read.
 
     Args:
       coordinator_address: host and port where the processes meet; another one than before. By default a free port of the host of the first
