@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from html import escape
 from importlib import resources
-from typing import TYPE_CHECKING, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Sequence
 
 from laminax._src.explaining.source_table import source_table
 from laminax._src.explaining.structure import Block, repeated
@@ -17,6 +17,7 @@ from laminax._src.inspecting.memory import Buffer, MemoryRun, alike, group_name
 from laminax._src.inspecting.places import Place, byte_text, count_text
 
 if TYPE_CHECKING:
+    from laminax._src.explaining.compiled_costs import Collective
     from laminax._src.explaining.report import Report
     from laminax._src.explaining.texts import Text
 
@@ -161,11 +162,14 @@ def _collectives(report: Report, numbers: dict[Place, int]) -> Iterator[str]:
     sent = byte_text(sum(c.moved for c in report.collectives))
     yield _paragraphs([f"Each device sends {sent} in one run, {byte_text(sum(report.resharding.values()))} of it since the compiler splits "
                        "values in another way there (resharding), the rest where the program says so."])
+    groups: dict[tuple[Any, ...], list[Collective]] = {}
+    for c in report.collectives:
+        groups.setdefault((c.place, c.kind, c.devices, c.is_asked_for, c.operation), []).append(c)
     yield table(
         (("sent", ""), ("times", ""), ("kind", "t"), ("devices", ""), ("line", "t"), ("why", "t"), ("operation", "wide extra")),
-        [(link(c.place, numbers), [byte_text(c.moved), str(c.times), escape(c.kind), str(c.devices), escape(str(c.place or "")),
-                                   "asked for" if c.is_asked_for else "resharding", escape(c.operation)])
-         for c in sorted(report.collectives, key=lambda c: -c.moved)])
+        [(link(place, numbers), [byte_text(sum(c.moved for c in group)), str(sum(c.times for c in group)), escape(kind), str(devices),
+                                 escape(str(place or "")), "asked for" if is_asked_for else "resharding", escape(operation)])
+         for (place, kind, devices, is_asked_for, operation), group in sorted(groups.items(), key=lambda g: -sum(c.moved for c in g[1]))])
 
 
 def _structure(report: Report, numbers: dict[Place, int]) -> Iterator[str]:
