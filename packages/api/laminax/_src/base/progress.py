@@ -37,6 +37,7 @@ class Running:
 _running: list[Running] = []
 _changed = threading.Condition()
 _watcher: threading.Thread | None = None
+_line: Any = None  # tqdm's, while one is shown
 
 
 def begin(what: str, title: str, total: int = 0) -> Running | None:
@@ -58,9 +59,13 @@ def begin(what: str, title: str, total: int = 0) -> Running | None:
 
 
 def end(started: Running) -> None:
-    """Notes the end of what `begin` returned."""
+    """Notes the end of what `begin` returned; the line is wiped before anything else is written."""
+    global _line
     with _changed:
         _running.remove(started)
+        if not _running and _line is not None:
+            _line.close()
+            _line = None
         _changed.notify()
 
 
@@ -81,27 +86,23 @@ def _watch() -> None:
 
 
 def _run() -> None:
-    bar: Any = None
-    while True:
-        with _changed:
-            while not _running:
-                if bar is not None:
-                    bar.close()
-                    bar = None
+    global _line
+    with _changed:  # which waiting lets go
+        while True:
+            if not _running:
                 _changed.wait()
+                continue
             oldest = _running[0]
             remaining = _PATIENCE - (time.monotonic() - oldest.start)
             if remaining > 0:
                 _changed.wait(remaining)
                 continue
-        if bar is None:
-            bar = _bar()
-            if bar is None:
-                return  # without tqdm there is nothing to show
-        bar.set_description_str(oldest.text())
-        with _changed:
-            if _running:
-                _changed.wait(_INTERVAL)
+            if _line is None:
+                _line = _bar()
+                if _line is None:
+                    return  # without tqdm there is nothing to show
+            _line.set_description_str(oldest.text())
+            _changed.wait(_INTERVAL)
 
 
 def _bar() -> Any:
