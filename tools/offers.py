@@ -3,7 +3,7 @@
     python tools/offers.py          # writes the table of each README anew from offers.py
 
 `tools/tests/test_offers.py` holds that no other package imports more of a layer than it offers, that the offered names exist and are used,
-and that the READMEs are current. A name that is offered keeps its meaning through 0.1.x; all others may change.
+and that the READMEs are current. A name that is offered keeps its meaning through 0.2.x; all others may change.
 """
 
 from __future__ import annotations

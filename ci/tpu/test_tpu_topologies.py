@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import pickle
 
 import numpy as np
@@ -20,7 +19,7 @@ def on(device, *shape):
 
 
 def test_devices_have_places(devices):
-    assert [device.coords for device in devices("v5p:2x2x2")] == [(x, y, z) for z in (0, 1) for y in (0, 1) for x in (0, 1)]
+    assert [tuple(device.coords) for device in devices("v5p:2x2x2")] == [(x, y, z) for z in (0, 1) for y in (0, 1) for x in (0, 1)]
     assert {device.device_kind for device in devices("v5e:2x4")} == {"TPU v5 lite"}
 
 
@@ -47,8 +46,8 @@ def test_what_is_compiled_is_looked_at_and_not_run(devices):
     assert compiled.input_shardings[0][0].spec == P("x", "y") and "all-" in compiled.as_text()
     with pytest.raises(RuntimeError, match="compiled for devices of the kind 'TPU v5 lite'.* not attached to this process"):
         compiled(np.zeros((64, 128), np.float32), np.zeros((64, 128), np.float32))
-    with pytest.raises(TypeError, match="pickle"):
-        pickle.dump(compiled, io.BytesIO())
+    with pytest.raises(laminax.errors.PlatformError, match="'tpu'"):  # where there are TPUs it is read, and runs
+        pickle.loads(pickle.dumps(compiled))
 
 
 def test_the_compiler_chooses_layouts(devices):

@@ -1,3 +1,3 @@
 """laminax-ir: the programs of laminax: types, operations, tracing, jaxprs, and what they mean in NumPy."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -1,4 +1,4 @@
-"""The names that other packages may import of this layer, by module: they keep their meaning through 0.1.x, all others may change.
+"""The names that other packages may import of this layer, by module: they keep their meaning through 0.2.x, all others may change.
 
 `tools/offers.py` prints this in the README; `tools/tests/test_offers.py` holds other packages to it.
 """

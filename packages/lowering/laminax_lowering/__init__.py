@@ -2,5 +2,5 @@
 
 from laminax_lowering.lower import LoweredModule, lower
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["LoweredModule", "lower"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from laminax_runtime import _one_process
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULE_OF = {
     # options

@@ -25,7 +25,7 @@ def test_import_starts_nothing(run_python):
 
 
 def test_every_public_name_is_there():
-    assert runtime.__version__ == "0.1.0"
+    assert runtime.__version__ == "0.2.0"
     for name in runtime.__all__:
         assert getattr(runtime, name) is not None
     assert set(dir(runtime)) == set(runtime.__all__)

@@ -27,7 +27,7 @@ from laminax_transforms.rematerializing.checkpoint import (
     saved_residuals,
 )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "CustomVJPPrimal", "SymbolicZero", "checkpoint", "checkpoint_name", "checkpoint_policies", "closure_convert",
     "custom_gradient", "custom_jvp", "custom_vjp", "custom_vjp_primal_tree_values", "fwd_and_bwd", "grad", "hessian", "jacfwd",

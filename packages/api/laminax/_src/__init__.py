@@ -10,8 +10,12 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-from laminax._src import setup
-from laminax._src.numerics.numpy import array_methods
+from laminax._layer_versions import check_layers
+
+check_layers()  # before anything of the layers is looked for
+
+from laminax._src import setup  # noqa: E402
+from laminax._src.numerics.numpy import array_methods  # noqa: E402
 
 setup.compose()
 array_methods.install()
