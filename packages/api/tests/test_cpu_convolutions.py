@@ -155,3 +155,27 @@ def test_under_vmap_too():
     xs, ws = jnp.stack([x, 2 * x]), jnp.stack([w, w + 1])
     found = laminax.jit(laminax.vmap(_depthwise))(xs, ws)
     np.testing.assert_allclose(found, jnp.stack([_depthwise(a, b) for a, b in zip(xs, ws)]), rtol=1e-5, atol=1e-5)
+
+
+def test_a_program_in_double_precision_is_lowered_where_that_is_off():
+    rng = np.random.default_rng(0)
+    x, w, a = rng.normal(size=(2, 16, 16, 32)), rng.normal(size=(3, 3, 1, 32)), rng.normal(size=(3000, 4, 4))
+
+    def run(x, w, a):
+        gradient = laminax.grad(lambda w: (_depthwise(x, w) ** 2).sum())(w)
+        return _depthwise(x, w), gradient, jnp.einsum("bij,bjk->bik", a, a), jnp.argmax(jnp.tile(x, (10, 1, 1, 1)), 0)
+
+    with config.enable_x64(True):
+        traced = laminax.jit(run).trace(x, w, a)
+    lowered = traced.lower()
+    assert "stablehlo.convolution" not in lowered.as_text() and "dot_general" not in lowered.as_text()
+    compiled = lowered.compile()
+    with config.enable_x64(True):
+        out, gradient, products, places = compiled(x, w, a)
+    np.testing.assert_allclose(products, a @ a, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(places, np.tile(x, (10, 1, 1, 1)).argmax(0))
+    padded = np.pad(x, [(0, 0), (1, 1), (1, 1), (0, 0)])
+    taps = [[padded[:, i:i + 16, j:j + 16] for j in range(3)] for i in range(3)]
+    wanted = sum(taps[i][j] * w[i, j, 0] for i in range(3) for j in range(3))
+    np.testing.assert_allclose(out, wanted, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(gradient[1, 2, 0], (2 * wanted * taps[1][2]).sum((0, 1, 2)), rtol=1e-10, atol=1e-10)

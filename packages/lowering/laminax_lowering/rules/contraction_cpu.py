@@ -26,6 +26,7 @@ from laminax_ir.ops.contraction import dot_general_p, free_axes
 from laminax_ir.ops.elementwise import add, mul
 from laminax_ir.ops.shape import broadcast_in_dim, reshape, transpose
 from laminax_ir.ops.slicing import slice_in_dim
+from laminax_ir.options.config import enable_x64
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.types.avals import ShapedArray
@@ -64,7 +65,8 @@ def _small_product(ctx: FunctionWriter, lhs: Value, rhs: Value, *, dimension_num
 
 @functools.lru_cache(maxsize=256)
 def _program(a: ShapedArray, b: ShapedArray, dimension_numbers: Any, shape: tuple[int, ...]) -> ClosedJaxpr:
-    return stage(lambda a, b: [_sum_of_outer_products(a, b, dimension_numbers, shape)], [a, b], "small_product")
+    with enable_x64(True):  # the program may have been traced in that mode, and have float64
+        return stage(lambda a, b: [_sum_of_outer_products(a, b, dimension_numbers, shape)], [a, b], "small_product")
 
 
 def _sum_of_outer_products(a: Any, b: Any, dimension_numbers: Any, shape: tuple[int, ...]) -> Any:

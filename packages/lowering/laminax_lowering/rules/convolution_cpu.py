@@ -30,6 +30,7 @@ from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, concatenate, full, pad, reshape, transpose
 from laminax_ir.ops.slicing import dynamic_slice, slice_in_dim
 from laminax_ir.ops.slicing import slice as slice_of
+from laminax_ir.options.config import enable_x64
 from laminax_ir.types import dtypes
 from laminax_lowering.rules.linalg_kernels import run_program
 from laminax_lowering.writing.context import FunctionWriter
@@ -114,7 +115,8 @@ def _convolution(ctx: FunctionWriter, lhs: Value, rhs: Value, *, window_strides:
     def program(x: Any, w: Any) -> list[Any]:
         return [convert_element_type(way(convolution, convert_element_type(x, dtype), convert_element_type(w, dtype)), out.dtype)]
 
-    return run_program(ctx, program, [lhs, rhs])[0]
+    with enable_x64(True):  # the program may have been traced in that mode, and have float64
+        return run_program(ctx, program, [lhs, rhs])[0]
 
 
 def _way(c: _Convolution) -> Callable[[_Convolution, Any, Any], Any] | None:

@@ -9,6 +9,7 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
+import laminax_lowering.rules.reduction_cpu  # noqa: F401
 from laminax_ir.ops import reduction as op
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive
