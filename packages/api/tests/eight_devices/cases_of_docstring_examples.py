@@ -1,14 +1,18 @@
 """The example in each public docstring runs; what it is about but does not make, it finds here.
 
-What examples print is not compared: those of the lower layers show NumPy's arrays, which laminax makes its own.
+What examples of operations and of the numerics print is compared, numbers to four digits. Those of the lower layers show NumPy's arrays,
+which laminax makes its own, so what an array is called, its dtype and its spaces do not count.
 """
 
+import contextlib
 import doctest
 import functools
 import importlib
 import inspect
+import io
 import operator
 import pkgutil
+import re
 import sys
 from doctest import DocTestParser
 
@@ -75,9 +79,24 @@ def test_example(name, text, module, documented, tmp_path, monkeypatch):
     names = {n: getattr(laminax, n) for n in dir(laminax)} | GIVEN
     names |= {k: v for k, v in vars(sys.modules[documented.__module__]).items() if not k.startswith("__")}
     names |= {n: getattr(module, n) for n in dir(module) if not n.startswith("_")} | OTHERS.get(name, {})
+    names |= {"jnp": jnp}  # where a module has its own namespace of NumPy's functions by that name, the submodules are not in it
     if documented.__module__.startswith("laminax._src.linen"):
         names |= {"nn": linen}
     for example in DocTestParser().get_examples(inspect.cleandoc(text)):
         if doctest.SKIP in example.options:  # a line of a method, say, which its module's own tests have
             continue
-        exec(compile(example.source, f"<example of {name}>", "single"), names)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(example.source, f"<example of {name}>", "single"), names)
+        if documented.__module__.startswith(("laminax._src.numerics", "laminax_ir.ops")) and example.want and "..." not in example.want:
+            words, numbers = parts(example.want)
+            seen_words, seen_numbers = parts(printed.getvalue())
+            assert seen_words == words, f"{example.source}prints\n{printed.getvalue()}"
+            np.testing.assert_allclose(seen_numbers, numbers, rtol=1e-4, atol=1e-5, err_msg=example.source)
+
+
+def parts(text):
+    """What an example prints, without what may differ: the words, and the numbers."""
+    text = re.sub(r",\s*(dtype=\w+|weak_type=True)", "", text).replace("Array(", "array(")
+    number = r"(?<![\w.])-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?!\w)"
+    return re.sub(number, "#", "".join(text.split())), [float(n) for n in re.findall(number, text)]

@@ -200,6 +200,10 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
     Raises:
       ValueError: for an unknown vmap_method, or an announced 64-bit type without x64; when run, if the result is not as
         announced.
+
+    Example:
+      >>> pure_callback(np.sin, ShapeDtypeStruct((2,), "float32"), np.float32([0, 1]))
+      Array([0.      , 0.841471], dtype=float32)
     """
     if vmap_method not in VMAP_METHODS:
         raise ValueError(f"pure_callback: vmap_method must be one of the allowed methods {list(VMAP_METHODS)}, but got: {vmap_method}")

@@ -65,6 +65,10 @@ def axis_size(axis_name: Hashable | Sequence[Hashable]) -> int:
 
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
+
+    Example:
+      >>> vmap(lambda x: x * axis_size("i"), axis_name="i")(np.float32([5, 6]))
+      array([10., 12.], dtype=float32)
     """
     return math.prod(_size_of_name(name) for name in axis_names(axis_name))
 

@@ -121,6 +121,10 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
       ValueError: if the groups do not cover the axis.
+
+    Example:
+      >>> vmap(lambda x: pmax(x, "i"), axis_name="i")(np.float32([5, 6]))
+      array([6., 6.], dtype=float32)
     """
     return _extremum("pmax", pmax_p, reduce_max, x, axis_name, axis_index_groups)
 
@@ -139,6 +143,10 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
       ValueError: if the groups do not cover the axis.
+
+    Example:
+      >>> vmap(lambda x: pmin(x, "i"), axis_name="i")(np.float32([5, 6]))
+      array([5., 5.], dtype=float32)
     """
     return _extremum("pmin", pmin_p, reduce_min, x, axis_name, axis_index_groups)
 
@@ -164,6 +172,10 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
       ValueError: if the groups do not cover the axis evenly.
+
+    Example:
+      >>> vmap(lambda x: pmean(x, "i"), axis_name="i")(np.float32([5, 7]))
+      array([6., 6.], dtype=float32)
     """
     names, axes = _split_axes("pmean", axis_name)
     groups = normal_groups("pmean", axis_index_groups, axis_size(names), same_size=True)
@@ -201,6 +213,11 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: i
       NameError: if no enclosing vmap or pmap defines a name.
       ValueError: if `axis` is out of range, the groups do not cover the axis evenly, or `to` is another word.
       NotImplementedError: for groups with "invarying", and for "reduced", which is for meshes with explicit axes.
+
+    Example:
+      >>> vmap(lambda x: all_gather(x, "i"), axis_name="i")(np.float32([5, 6]))
+      array([[5., 6.],
+             [5., 6.]], dtype=float32)
     """
     if to not in ("varying", "invarying"):
         raise (NotImplementedError if to == "reduced" else ValueError)(f"all_gather: to must be 'varying' or 'invarying', got {to!r}")
@@ -251,6 +268,10 @@ def psum_scatter(x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_ind
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
       ValueError: if the size of the scattered axis is not that of the named axis (with `tiled`, a multiple of it).
+
+    Example:
+      >>> vmap(lambda x: psum_scatter(x, "i"), axis_name="i")(np.float32([[1, 2], [3, 4]]))
+      array([4., 6.], dtype=float32)
     """
     names = axis_names(axis_name)
     groups = normal_groups("psum_scatter", axis_index_groups, axis_size(names), same_size=True)
@@ -287,6 +308,11 @@ def all_to_all(x: Any, axis_name: Any, split_axis: int, concat_axis: int, *, axi
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
       ValueError: if the size of `split_axis` does not fit.
+
+    Example:
+      >>> vmap(lambda x: all_to_all(x, "i", 0, 0), axis_name="i")(np.float32([[1, 2], [3, 4]]))
+      array([[1., 3.],
+             [2., 4.]], dtype=float32)
     """
     names = axis_names(axis_name)
     groups = normal_groups("all_to_all", axis_index_groups, axis_size(names), same_size=True)
@@ -344,6 +370,10 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
       ValueError: if `perm` is not a permutation.
+
+    Example:
+      >>> vmap(lambda x: pshuffle(x, "i", [1, 0]), axis_name="i")(np.float32([5, 6]))
+      array([6., 5.], dtype=float32)
     """
     if sorted(as_ints("pshuffle", "perm", perm)) != list(range(axis_size(axis_name))):
         raise ValueError(f"pshuffle: `perm` does not represent a permutation: {perm}; the axis {axis_name!r} has size "
@@ -366,6 +396,11 @@ def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = Non
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
       ValueError: if the size of `axis` does not fit.
+
+    Example:
+      >>> vmap(lambda x: pswapaxes(x, "i", 0), axis_name="i")(np.float32([[1, 2], [3, 4]]))
+      array([[1., 3.],
+             [2., 4.]], dtype=float32)
     """
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
@@ -384,6 +419,10 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
       ValueError: if the index is out of range.
+
+    Example:
+      >>> vmap(lambda x: pbroadcast(x, "i", 1), axis_name="i")(np.float32([5, 6]))
+      array([6., 6.], dtype=float32)
     """
     size, source = axis_size(axis_name), as_int("pbroadcast", "source", source)
     if not 0 <= source < size:
@@ -409,6 +448,10 @@ def axis_index(axis_name: Hashable | Sequence[Hashable]) -> Array:
 
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
+
+    Example:
+      >>> vmap(lambda x: axis_index("i"), axis_name="i")(np.float32([5, 6]))
+      array([0, 1], dtype=int32)
     """
     check_hashable("axis_index", "the name of an axis", *(axis_name if isinstance(axis_name, (tuple, list)) else (axis_name,)))
     if not isinstance(axis_name, (tuple, list)):

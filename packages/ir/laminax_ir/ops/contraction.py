@@ -343,6 +343,10 @@ def dot(lhs: ArrayLike, rhs: ArrayLike, *, dimension_numbers: Any = None, precis
     Raises:
       ValueError: if the shapes are not these and dimension_numbers is not given.
       TypeError: if a dtype is neither a number's nor bool.
+
+    Example:
+      >>> dot(np.float32([[1, 2], [3, 4]]), np.float32([1, 1]))
+      array([3., 7.], dtype=float32)
     """
     if dimension_numbers is None:
         lhs_shape, rhs_shape = get_aval(lhs).shape, get_aval(rhs).shape
@@ -377,6 +381,10 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None
     Raises:
       ValueError: if an operand has fewer than two axes, or their numbers of axes differ.
       TypeError: if batch or contracted sizes differ.
+
+    Example:
+      >>> batch_matmul(np.ones((2, 1, 3), np.float32), np.ones((2, 3, 1), np.float32)).shape
+      (2, 1, 1)
     """
     lhs_aval, rhs_aval = get_aval(lhs), get_aval(rhs)
     if lhs_aval.ndim < 2 or rhs_aval.ndim < 2:
@@ -539,6 +547,12 @@ def ragged_dot(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike, precision
 
     Raises:
       TypeError: if axes, sizes or dtypes do not fit.
+
+    Example:
+      >>> ragged_dot(np.float32([[1, 1], [2, 2], [3, 3]]), np.float32([[[1], [1]], [[10], [10]]]), np.int32([1, 2]))
+      array([[ 2.],
+             [40.],
+             [60.]], dtype=float32)
     """
     return ragged_dot_general(lhs, rhs, group_sizes, _RAGGED_DOT, precision, preferred_element_type, group_offset, out_sharding)
 

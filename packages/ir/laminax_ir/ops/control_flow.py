@@ -104,6 +104,10 @@ def switch(index: ArrayLike, branches: Sequence[Callable], *operands: Any, opera
     Raises:
       TypeError: if the index is not an integer scalar, a branch is not callable, or results of branches differ.
       ValueError: if there are no branches.
+
+    Example:
+      >>> switch(1, [lambda x: x + 1, lambda x: x * 10], np.float32(3))
+      array(30., dtype=float32)
     """
     given, branches = branches, list(branches) if isinstance(branches, Iterable) else [None]
     if not all(callable(branch) for branch in branches):

@@ -100,6 +100,10 @@ def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int], window
 
     Raises:
       ValueError: for another name.
+
+    Example:
+      >>> padtype_to_pads((5, 5), (3, 3), (1, 1), "SAME")
+      [(1, 1), (1, 1)]
     """
     name = padding.upper() if isinstance(padding, str) else None
     if name == "VALID":
@@ -334,6 +338,10 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
     Raises:
       ValueError: if groups do not divide sizes, or a number is not positive.
       TypeError: if ranks or dtypes do not fit.
+
+    Example:
+      >>> conv_general_dilated(np.float32([[[1, 2, 3, 4]]]), np.float32([[[1, 1]]]), (1,), "VALID", rhs_dilation=(2,))
+      array([[[4., 6.]]], dtype=float32)
     """
     name = "conv_general_dilated"
     lhs_aval, rhs_aval = get_aval(lhs), get_aval(rhs)
@@ -375,6 +383,10 @@ def conv(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int], padding:
 
     Raises:
       ValueError, TypeError: as `conv_general_dilated`.
+
+    Example:
+      >>> conv(np.float32([[[1, 2, 3, 4]]]), np.float32([[[1, 1]]]), (1,), "VALID")
+      array([[[3., 5., 7.]]], dtype=float32)
     """
     return conv_general_dilated(lhs, rhs, window_strides, padding, precision=precision,
                                 preferred_element_type=preferred_element_type)
@@ -397,6 +409,10 @@ def conv_with_general_padding(lhs: ArrayLike, rhs: ArrayLike, window_strides: Se
 
     Raises:
       ValueError, TypeError: as `conv_general_dilated`.
+
+    Example:
+      >>> conv_with_general_padding(np.float32([[[1, 2, 3]]]), np.float32([[[1, 1]]]), (1,), [(1, 0)], None, None)
+      array([[[1., 3., 5.]]], dtype=float32)
     """
     return conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation, precision=precision,
                                 preferred_element_type=preferred_element_type)
@@ -428,6 +444,10 @@ def conv_transpose(lhs: ArrayLike, rhs: ArrayLike, strides: Sequence[int], paddi
 
     Raises:
       ValueError, TypeError: as `conv_general_dilated`.
+
+    Example:
+      >>> conv_transpose(np.float32([[[1], [2]]]), np.float32([[[1]], [[1]]]), (2,), "VALID").shape
+      (1, 4, 1)
     """
     name = "conv_transpose"
     lhs_aval, rhs_aval = get_aval(lhs), get_aval(rhs)

@@ -24,6 +24,10 @@ def optimization_barrier(operand: Any, /) -> Any:
 
     Returns:
       The same pytree, shapes and dtypes; everything it holds is computed before anything that uses the result.
+
+    Example:
+      >>> optimization_barrier((np.float32(1), np.float32(2)))
+      (array(1., dtype=float32), array(2., dtype=float32))
     """
     leaves, treedef = tree_flatten(operand)
     return tree_unflatten(treedef, op.optimization_barrier_flat(*leaves) if leaves else [])
@@ -40,6 +44,10 @@ def reciprocal(x: ArrayLike) -> Array:
 
     Raises:
       TypeError: if x is of integers or bools.
+
+    Example:
+      >>> reciprocal(np.float32([2, 4]))
+      array([0.5 , 0.25], dtype=float32)
     """
     return op.integer_pow(x, -1)
 
@@ -54,6 +62,10 @@ def empty(shape: Sequence[int], dtype: DTypeLike, *, out_sharding: Any = None) -
 
     Returns:
       An array of that shape and dtype.
+
+    Example:
+      >>> empty((2,), np.float32).shape
+      (2,)
     """
     return full(shape, 0, dtype, sharding=out_sharding)
 
@@ -95,5 +107,9 @@ def dtype(x: Any) -> np.dtype:
 
     Raises:
       TypeError: if x is none of these.
+
+    Example:
+      >>> dtype(np.float32(1))
+      dtype('float32')
     """
     return result_type(x)

@@ -222,22 +222,42 @@ def _optimization_barrier_shape(*avals: ShapedArray) -> list[ShapedArray]:
 
 
 def neg(x: ArrayLike) -> Array:
-    """Elementwise negation, -x, of numbers."""
+    """Elementwise negation, -x, of numbers.
+
+    Example:
+      >>> neg(np.float32([1, -2]))
+      array([-1.,  2.], dtype=float32)
+    """
     return neg_p.bind(x)
 
 
 def sign(x: ArrayLike) -> Array:
-    """Elementwise sign: -1, 0 or 1; x/|x| for complex x; NaN for NaN."""
+    """Elementwise sign: -1, 0 or 1; x/|x| for complex x; NaN for NaN.
+
+    Example:
+      >>> sign(np.float32([-3, 0, 2]))
+      array([-1.,  0.,  1.], dtype=float32)
+    """
     return sign_p.bind(x)
 
 
 def floor(x: ArrayLike) -> Array:
-    """Elementwise largest integer not above x (floating)."""
+    """Elementwise largest integer not above x (floating).
+
+    Example:
+      >>> floor(np.float32([1.8, -1.2]))
+      array([ 1., -2.], dtype=float32)
+    """
     return floor_p.bind(x)
 
 
 def ceil(x: ArrayLike) -> Array:
-    """Elementwise smallest integer not below x (floating)."""
+    """Elementwise smallest integer not below x (floating).
+
+    Example:
+      >>> ceil(np.float32([1.2, -1.2]))
+      array([ 2., -1.], dtype=float32)
+    """
     return ceil_p.bind(x)
 
 
@@ -248,82 +268,162 @@ class RoundingMethod(enum.IntEnum):
 
 
 def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Array:
-    """Elementwise nearest integer (floating); halves go away from zero or to the even neighbour."""
+    """Elementwise nearest integer (floating); halves go away from zero or to the even neighbour.
+
+    Example:
+      >>> round(np.float32([0.5, 1.5, -2.5]))
+      array([ 1.,  2., -3.], dtype=float32)
+    """
     return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
 
 
 def is_finite(x: ArrayLike) -> bool:
-    """Elementwise bool: whether x (floating) is neither infinite nor NaN."""
+    """Elementwise bool: whether x (floating) is neither infinite nor NaN.
+
+    Example:
+      >>> is_finite(np.float32([1, np.inf, np.nan]))
+      array([ True, False, False])
+    """
     return is_finite_p.bind(x)
 
 
 def abs(x: ArrayLike) -> Array:
-    """Elementwise absolute value of signed integers or floats; of complex input the real magnitude."""
+    """Elementwise absolute value of signed integers or floats; of complex input the real magnitude.
+
+    Example:
+      >>> abs(np.float32([-1.5, 2]))
+      array([1.5, 2. ], dtype=float32)
+    """
     return abs_p.bind(x)
 
 
 def exp(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
-    """Elementwise exponential (floating or complex)."""
+    """Elementwise exponential (floating or complex).
+
+    Example:
+      >>> exp(np.float32([0, 1]))
+      array([1.      , 2.718282], dtype=float32)
+    """
     return exp_p.bind(x) if accuracy is None else _bind_with_accuracy(exp_p, x, accuracy)
 
 
 def exp2(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
-    """Elementwise power of two, 2**x (floating or complex)."""
+    """Elementwise power of two, 2**x (floating or complex).
+
+    Example:
+      >>> exp2(np.float32([0, 3]))
+      array([1., 8.], dtype=float32)
+    """
     return exp2_p.bind(x) if accuracy is None else _bind_with_accuracy(exp2_p, x, accuracy)
 
 
 def expm1(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
-    """Elementwise exp(x) - 1 (floating or complex), accurate near 0."""
+    """Elementwise exp(x) - 1 (floating or complex), accurate near 0.
+
+    Example:
+      >>> expm1(np.float32([0, 1e-6]))
+      array([0.0000000e+00, 1.0000005e-06], dtype=float32)
+    """
     return expm1_p.bind(x) if accuracy is None else _bind_with_accuracy(expm1_p, x, accuracy)
 
 
 def log(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
-    """Elementwise natural logarithm (floating or complex)."""
+    """Elementwise natural logarithm (floating or complex).
+
+    Example:
+      >>> log(np.float32([1, np.e]))
+      array([0., 1.], dtype=float32)
+    """
     return log_p.bind(x) if accuracy is None else _bind_with_accuracy(log_p, x, accuracy)
 
 
 def log1p(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
-    """Elementwise log(1 + x) (floating or complex), accurate near 0."""
+    """Elementwise log(1 + x) (floating or complex), accurate near 0.
+
+    Example:
+      >>> log1p(np.float32([0, 1e-6]))
+      array([0.000000e+00, 9.999995e-07], dtype=float32)
+    """
     return log1p_p.bind(x) if accuracy is None else _bind_with_accuracy(log1p_p, x, accuracy)
 
 
 def log2(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
-    """Elementwise logarithm to base 2 (floating or complex)."""
+    """Elementwise logarithm to base 2 (floating or complex).
+
+    Example:
+      >>> log2(np.float32([1, 8]))
+      array([0., 3.], dtype=float32)
+    """
     return log2_p.bind(x) if accuracy is None else _bind_with_accuracy(log2_p, x, accuracy)
 
 
 def logistic(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
-    """Elementwise sigmoid (floating or complex), 1 / (1 + exp(-x))."""
+    """Elementwise sigmoid (floating or complex), 1 / (1 + exp(-x)).
+
+    Example:
+      >>> logistic(np.float32([0, 2]))
+      array([0.5     , 0.880797], dtype=float32)
+    """
     return logistic_p.bind(x) if accuracy is None else _bind_with_accuracy(logistic_p, x, accuracy)
 
 
 def sqrt(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
-    """Elementwise square root (floating or complex)."""
+    """Elementwise square root (floating or complex).
+
+    Example:
+      >>> sqrt(np.float32([4, 2]))
+      array([2.       , 1.4142135], dtype=float32)
+    """
     return sqrt_p.bind(x) if accuracy is None else _bind_with_accuracy(sqrt_p, x, accuracy)
 
 
 def rsqrt(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
-    """Elementwise reciprocal square root (floating or complex), 1/sqrt(x)."""
+    """Elementwise reciprocal square root (floating or complex), 1/sqrt(x).
+
+    Example:
+      >>> rsqrt(np.float32([4, 16]))
+      array([0.5 , 0.25], dtype=float32)
+    """
     return rsqrt_p.bind(x) if accuracy is None else _bind_with_accuracy(rsqrt_p, x, accuracy)
 
 
 def cbrt(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
-    """Elementwise real cube root (floating)."""
+    """Elementwise real cube root (floating).
+
+    Example:
+      >>> cbrt(np.float32([8, -1]))
+      array([ 2., -1.], dtype=float32)
+    """
     return cbrt_p.bind(x) if accuracy is None else _bind_with_accuracy(cbrt_p, x, accuracy)
 
 
 def sin(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
-    """Elementwise sine (floating or complex); x in radians."""
+    """Elementwise sine (floating or complex); x in radians.
+
+    Example:
+      >>> sin(np.float32([0, 1]))
+      array([0.      , 0.841471], dtype=float32)
+    """
     return sin_p.bind(x) if accuracy is None else _bind_with_accuracy(sin_p, x, accuracy)
 
 
 def cos(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
-    """Elementwise cosine (floating or complex); x in radians."""
+    """Elementwise cosine (floating or complex); x in radians.
+
+    Example:
+      >>> cos(np.float32([0, 1]))
+      array([1.       , 0.5403023], dtype=float32)
+    """
     return cos_p.bind(x) if accuracy is None else _bind_with_accuracy(cos_p, x, accuracy)
 
 
 def tan(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
-    """Elementwise tangent (floating or complex); x in radians."""
+    """Elementwise tangent (floating or complex); x in radians.
+
+    Example:
+      >>> tan(np.float32([0, 1]))
+      array([0.       , 1.5574077], dtype=float32)
+    """
     return tan_p.bind(x) if accuracy is None else _bind_with_accuracy(tan_p, x, accuracy)
 
 
@@ -334,97 +434,192 @@ def _bind_with_accuracy(primitive: Primitive, x: ArrayLike, accuracy: Tolerance 
 
 
 def asin(x: ArrayLike) -> Array:
-    """Elementwise arc sine (floating or complex), in radians."""
+    """Elementwise arc sine (floating or complex), in radians.
+
+    Example:
+      >>> asin(np.float32([0, 1]))
+      array([0.       , 1.5707964], dtype=float32)
+    """
     return asin_p.bind(x)
 
 
 def acos(x: ArrayLike) -> Array:
-    """Elementwise arc cosine (floating or complex), in radians."""
+    """Elementwise arc cosine (floating or complex), in radians.
+
+    Example:
+      >>> acos(np.float32([1, 0]))
+      array([0.       , 1.5707964], dtype=float32)
+    """
     return acos_p.bind(x)
 
 
 def atan(x: ArrayLike) -> Array:
-    """Elementwise arc tangent (floating or complex), in radians."""
+    """Elementwise arc tangent (floating or complex), in radians.
+
+    Example:
+      >>> atan(np.float32([0, 1]))
+      array([0.       , 0.7853982], dtype=float32)
+    """
     return atan_p.bind(x)
 
 
 def sinh(x: ArrayLike) -> Array:
-    """Elementwise hyperbolic sine (floating or complex)."""
+    """Elementwise hyperbolic sine (floating or complex).
+
+    Example:
+      >>> sinh(np.float32([0, 1]))
+      array([0.       , 1.1752012], dtype=float32)
+    """
     return sinh_p.bind(x)
 
 
 def cosh(x: ArrayLike) -> Array:
-    """Elementwise hyperbolic cosine (floating or complex)."""
+    """Elementwise hyperbolic cosine (floating or complex).
+
+    Example:
+      >>> cosh(np.float32([0, 1]))
+      array([1.       , 1.5430807], dtype=float32)
+    """
     return cosh_p.bind(x)
 
 
 def tanh(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
-    """Elementwise hyperbolic tangent (floating or complex)."""
+    """Elementwise hyperbolic tangent (floating or complex).
+
+    Example:
+      >>> tanh(np.float32([0, 1]))
+      array([0.       , 0.7615942], dtype=float32)
+    """
     return tanh_p.bind(x) if accuracy is None else _bind_with_accuracy(tanh_p, x, accuracy)
 
 
 def asinh(x: ArrayLike) -> Array:
-    """Elementwise inverse hyperbolic sine (floating or complex)."""
+    """Elementwise inverse hyperbolic sine (floating or complex).
+
+    Example:
+      >>> asinh(np.float32([0, 1]))
+      array([0.       , 0.8813736], dtype=float32)
+    """
     return asinh_p.bind(x)
 
 
 def acosh(x: ArrayLike) -> Array:
-    """Elementwise inverse hyperbolic cosine (floating or complex)."""
+    """Elementwise inverse hyperbolic cosine (floating or complex).
+
+    Example:
+      >>> acosh(np.float32([1, 2]))
+      array([0.      , 1.316958], dtype=float32)
+    """
     return acosh_p.bind(x)
 
 
 def atanh(x: ArrayLike) -> Array:
-    """Elementwise inverse hyperbolic tangent (floating or complex)."""
+    """Elementwise inverse hyperbolic tangent (floating or complex).
+
+    Example:
+      >>> atanh(np.float32([0, 0.5]))
+      array([0.        , 0.54930615], dtype=float32)
+    """
     return atanh_p.bind(x)
 
 
 def real(x: ArrayLike) -> Array:
-    """Elementwise real part of a complex array."""
+    """Elementwise real part of a complex array.
+
+    Example:
+      >>> real(np.complex64([1 + 2j]))
+      array([1.], dtype=float32)
+    """
     return real_p.bind(x)
 
 
 def imag(x: ArrayLike) -> Array:
-    """Elementwise imaginary part of a complex array."""
+    """Elementwise imaginary part of a complex array.
+
+    Example:
+      >>> imag(np.complex64([1 + 2j]))
+      array([2.], dtype=float32)
+    """
     return imag_p.bind(x)
 
 
 def conj(x: ArrayLike) -> Array:
-    """Elementwise complex conjugate; a float32 or float64 input becomes complex."""
+    """Elementwise complex conjugate; a float32 or float64 input becomes complex.
+
+    Example:
+      >>> conj(np.complex64([1 + 2j]))
+      array([1.-2.j], dtype=complex64)
+    """
     return conj_p.bind(x, input_dtype=get_aval(x).dtype)
 
 
 def complex(x: ArrayLike, y: ArrayLike) -> Array:
-    """Elementwise complex number x + iy from two float32 or two float64 arrays."""
+    """Elementwise complex number x + iy from two float32 or two float64 arrays.
+
+    Example:
+      >>> complex(np.float32([1, 2]), np.float32([0, -1]))
+      array([1.+0.j, 2.-1.j], dtype=complex64)
+    """
     return complex_p.bind(*typed(x, y))
 
 
 def bitwise_not(x: ArrayLike) -> Array:
-    """Elementwise complement of integers or bools."""
+    """Elementwise complement of integers or bools.
+
+    Example:
+      >>> bitwise_not(np.array([0, 5], np.int32))
+      array([-1, -6], dtype=int32)
+    """
     return not_p.bind(x)
 
 
 def population_count(x: ArrayLike) -> Array:
-    """Elementwise number of set bits of integers, in the operand's dtype."""
+    """Elementwise number of set bits of integers, in the operand's dtype.
+
+    Example:
+      >>> population_count(np.array([3, 8], np.int32))
+      array([2, 1], dtype=int32)
+    """
     return population_count_p.bind(x)
 
 
 def clz(x: ArrayLike) -> Array:
-    """Elementwise number of leading zero bits of integers, in the operand's dtype."""
+    """Elementwise number of leading zero bits of integers, in the operand's dtype.
+
+    Example:
+      >>> clz(np.array([1, 16], np.int32))
+      array([31, 27], dtype=int32)
+    """
     return clz_p.bind(x)
 
 
 def square(x: ArrayLike) -> Array:
-    """Elementwise x*x (integer, floating or complex)."""
+    """Elementwise x*x (integer, floating or complex).
+
+    Example:
+      >>> square(np.float32([3, -2]))
+      array([9., 4.], dtype=float32)
+    """
     return square_p.bind(x)
 
 
 def one_minus_square(x: ArrayLike) -> Array:
-    """Elementwise 1 - x*x (integer, floating or complex), as (1 + x)(1 - x): accurate near -1 and 1."""
+    """Elementwise 1 - x*x (integer, floating or complex), as (1 + x)(1 - x): accurate near -1 and 1.
+
+    Example:
+      >>> one_minus_square(np.float32([0.5, 2]))
+      array([ 0.75, -3.  ], dtype=float32)
+    """
     return one_minus_square_p.bind(x)
 
 
 def integer_pow(x: ArrayLike, y: int) -> Array:
-    """Elementwise x**y for a static integer y; a negative y needs an inexact x."""
+    """Elementwise x**y for a static integer y; a negative y needs an inexact x.
+
+    Example:
+      >>> integer_pow(np.float32([2, 3]), 3)
+      array([ 8., 27.], dtype=float32)
+    """
     aval, y = get_aval(x), as_int("integer_pow", "y", y)
     if y < 0 and not dtypes.issubdtype(aval.dtype, dtypes.inexact):
         raise DTypeError(f"integer_pow: integers cannot be raised to a negative power; got {aval.str_short()} and y={y}")
@@ -481,6 +676,10 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Ar
 
     Raises:
       TypeError: if dtypes differ or are others, or shapes do not fit.
+
+    Example:
+      >>> mul(np.float32([2, 3]), np.float32([4, 5]))
+      array([ 8., 15.], dtype=float32)
     """
     if type(y) in PYTHON_SCALARS:  # written out in the form that `_binary_function` makes: one call less on the way of a product
         if type(x) not in PYTHON_SCALARS:
@@ -520,6 +719,10 @@ def nextafter(x1: ArrayLike, x2: ArrayLike) -> Array:
 
     Raises:
       TypeError: if dtypes differ or are others, or shapes do not fit.
+
+    Example:
+      >>> nextafter(np.float32([1]), np.float32([2]))
+      array([1.0000001], dtype=float32)
     """
     return nextafter_p.bind(*typed(x1, x2))
 
@@ -547,7 +750,12 @@ le_to = _binary_function(le_to_p, "le_to", f"comparison x <= y {_TOTAL_ORDER}")
 
 
 def pow(x: ArrayLike, y: ArrayLike) -> Array:
-    """Elementwise power x**y: x inexact, y of x's dtype or an integer array."""
+    """Elementwise power x**y: x inexact, y of x's dtype or an integer array.
+
+    Example:
+      >>> pow(np.float32([2, 9]), np.float32([3, 0.5]))
+      array([8., 3.], dtype=float32)
+    """
     if type(x) in PYTHON_SCALARS and type(y) not in PYTHON_SCALARS:
         dtype = get_aval(y).dtype
         if isinstance(x, int) or not dtypes.issubdtype(dtype, dtypes.integer):
@@ -566,17 +774,31 @@ def select_n(which: Any, *cases: ShapedArray) -> Array:
 
     Returns:
       An array of the cases' shape and dtype. An index out of range picks the nearest case.
+
+    Example:
+      >>> select_n(np.array([0, 1, 0], np.int32), np.float32([1, 2, 3]), np.float32([-1, -2, -3]))
+      array([ 1., -2.,  3.], dtype=float32)
     """
     return select_n_p.bind(which, *cases)
 
 
 def select(pred: ArrayLike, on_true: Any, on_false: Any) -> Array:
-    """Elementwise choice: `on_true` where pred (bool) holds, `on_false` elsewhere."""
+    """Elementwise choice: `on_true` where pred (bool) holds, `on_false` elsewhere.
+
+    Example:
+      >>> select(np.array([True, False]), np.float32([1, 2]), np.float32([-1, -2]))
+      array([ 1., -2.], dtype=float32)
+    """
     return select_n_p.bind(pred, on_false, on_true)
 
 
 def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
-    """Elementwise x limited to [min, max]; bounds are scalars or of x's shape, all of one dtype."""
+    """Elementwise x limited to [min, max]; bounds are scalars or of x's shape, all of one dtype.
+
+    Example:
+      >>> clamp(np.float32(0), np.float32([-1, 0.5, 7]), np.float32(1))
+      array([0. , 0.5, 1. ], dtype=float32)
+    """
     return clamp_p.bind(*typed(min, x, max))
 
 
@@ -589,6 +811,10 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike, weak_type: bo
         zero; complex to real drops the imaginary part, with a `ComplexWarning`; anything to bool tests for non-zero. A Python int of up to
         64 bits wraps around in a narrower integer dtype.
       weak_type: whether the result is weakly typed.
+
+    Example:
+      >>> convert_element_type(np.float32([1.7, -1.7]), np.int32)
+      array([ 1, -1], dtype=int32)
     """
     new_dtype = dtypes.requested_dtype(new_dtype, True, "convert_element_type")
     if type(operand) in PYTHON_SCALARS and not weak_type and dtypes.is_kept_wide(new_dtype):
@@ -635,12 +861,21 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
 
     Raises:
       TypeError: if a dtype is bool or complex and the other one is not the same, or the last axis does not fit.
+
+    Example:
+      >>> bitcast_convert_type(np.float32([1, -2]), np.int32)
+      array([ 1065353216, -1073741824], dtype=int32)
     """
     return bitcast_convert_type_p.bind(operand, new_dtype=dtypes.requested_dtype(new_dtype, fun_name="bitcast_convert_type"))
 
 
 def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
-    """Rounds to a float format with the given numbers of exponent and mantissa bits; the dtype stays."""
+    """Rounds to a float format with the given numbers of exponent and mantissa bits; the dtype stays.
+
+    Example:
+      >>> reduce_precision(np.float32([1.2345678]), 8, 7)
+      array([1.234375], dtype=float32)
+    """
     exponent_bits = as_int("reduce_precision", "exponent_bits", exponent_bits)
     mantissa_bits = as_int("reduce_precision", "mantissa_bits", mantissa_bits)
     if exponent_bits < 1 or mantissa_bits < 0:
@@ -650,7 +885,12 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
 
 
 def copy(x: ArrayLike) -> Array:
-    """A copy of the array (any dtype)."""
+    """A copy of the array (any dtype).
+
+    Example:
+      >>> copy(np.float32([1, 2]))
+      array([1., 2.], dtype=float32)
+    """
     return copy_p.bind(x)
 
 

@@ -76,6 +76,10 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
     Raises:
       TypeError: if fft_type is none of the four.
       ValueError: if the sizes do not fit, or the input of RFFT is complex.
+
+    Example:
+      >>> fft(np.complex64([1, 0, 0, 0]), "FFT", (4,))
+      array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)
     """
     try:
         kind = FftType[fft_type.upper()] if isinstance(fft_type, str) else FftType(fft_type)

@@ -278,6 +278,11 @@ def index_take(src: Any, idxs: Sequence, axes: Sequence[int]) -> Array:
 
     Returns:
       An array of shape [n, sizes of src's other axes] and src's dtype.
+
+    Example:
+      >>> index_take(np.float32([[1, 2], [3, 4]]), (np.array([1, 0], np.int32),), (0,))
+      array([[3., 4.],
+             [1., 2.]], dtype=float32)
     """
     shape, axes = shape_of(src), as_ints("index_take", "axes", axes)
     if not builtins.all(0 <= axis < len(shape) for axis in axes) or len(set(axes)) != len(axes) or len(axes) != len(idxs):

@@ -162,6 +162,11 @@ def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
 
     Raises:
       TypeError: if x is not square, or its dtype is not float32, float64, complex64 or complex128.
+
+    Example:
+      >>> cholesky(np.float32([[4, 2], [2, 5]]))
+      array([[2., 0.],
+             [1., 2.]], dtype=float32)
     """
     check_square("cholesky", get_aval(x))
     if symmetrize_input:
@@ -187,6 +192,11 @@ def triangular_solve(a: ArrayLike, b: ArrayLike, *, left_side: bool = False, low
     Raises:
       TypeError: if shapes do not fit, or the dtypes are not one of float32, float64, complex64 or complex128, the
         same for all.
+
+    Example:
+      >>> triangular_solve(np.float32([[2, 0], [1, 4]]), np.float32([[2], [9]]), left_side=True, lower=True)
+      array([[1.],
+             [2.]], dtype=float32)
     """
     conjugate_a = bool(conjugate_a and dtypes.issubdtype(get_aval(a).dtype, dtypes.complexfloating))
     a_aval, b_aval = get_aval(a), get_aval(b)
@@ -210,6 +220,11 @@ def lu(x: ArrayLike) -> list[Any]:
 
     Raises:
       TypeError: if it is no matrix or batch of them, or its dtype is not float32, float64, complex64 or complex128.
+
+    Example:
+      >>> lu(np.float32([[1, 2], [4, 4]]))
+      [array([[4.  , 4.  ],
+             [0.25, 1.  ]], dtype=float32), array([1, 1], dtype=int32), array([1, 0], dtype=int32)]
     """
     return lu_p.bind(x)
 
@@ -226,6 +241,10 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
 
     Raises:
       TypeError: if pivots is not int32, or the permutation is too small.
+
+    Example:
+      >>> lu_pivots_to_permutation(np.int32([1, 1]), 2)
+      array([1, 0], dtype=int32)
     """
     size = as_int("lu_pivots_to_permutation", "permutation_size", permutation_size)
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=size)
@@ -259,6 +278,11 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     Raises:
       TypeError: if shapes do not fit, or the dtypes are not one of float32, float64, complex64 or complex128, the
         same for all.
+
+    Example:
+      >>> householder_product(np.float32([[1], [0]]), np.float32([2]))
+      array([[-1.],
+             [ 0.]], dtype=float32)
     """
     return householder_product_p.bind(a, taus)
 
@@ -280,6 +304,11 @@ def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True, use_
     Raises:
       TypeError: if it is no matrix or batch of them, or its dtype is not float32, float64, complex64 or complex128.
       NotImplementedError: for use_magma=True where MAGMA is not used.
+
+    Example:
+      >>> np.abs(qr(np.float32([[3, 1], [4, 2]]))[1]).round(3)
+      array([[5. , 2.2],
+             [0. , 0.4]], dtype=float32)
     """
     if use_magma and not pivoting:
         raise NotImplementedError("qr: use_magma=True is for pivoting=True only, got pivoting=False")
@@ -309,6 +338,10 @@ def eigh(x: ArrayLike, *, lower: bool = True, symmetrize_input: bool = True, sor
     Raises:
       TypeError: if x is not square, or its dtype is not float32, float64, complex64 or complex128.
       NotImplementedError: if an argument is not what it must be.
+
+    Example:
+      >>> eigh(np.float32([[2, 0], [0, 3]]))[1]
+      array([2., 3.], dtype=float32)
     """
     aval = get_aval(x)
     _, n = check_square("eigh", aval)
@@ -365,6 +398,10 @@ def svd(x: ArrayLike, *, full_matrices: bool = True, compute_uv: bool = True, su
       TypeError: if it is no matrix or batch of them, or its dtype is not float32, float64, complex64 or complex128.
       ValueError: for a part of the singular values together with full_matrices.
       NotImplementedError: if an argument is not what it must be.
+
+    Example:
+      >>> svd(np.float32([[3, 0], [0, 4]]), compute_uv=False)
+      array([4., 3.], dtype=float32)
     """
     _check_choice("svd", "algorithm", algorithm, SvdAlgorithm)
     check_all_singular_values(x, subset_by_index, full_matrices)
@@ -392,6 +429,10 @@ def eig(x: ArrayLike, *, compute_left_eigenvectors: bool = True, compute_right_e
     Raises:
       TypeError: if x is not square, or its dtype is not float32, float64, complex64 or complex128.
       NotImplementedError: if an argument is not what it must be.
+
+    Example:
+      >>> eig(np.float32([[0, 1], [-1, 0]]), compute_left_eigenvectors=False, compute_right_eigenvectors=False)
+      [array([0.+1.j, 0.-1.j], dtype=complex64)]
     """
     _check_choice("eig", "implementation", implementation, EigImplementation)
     if use_magma is not None:
@@ -419,6 +460,11 @@ def schur(x: ArrayLike, *, compute_schur_vectors: bool = True, sort_eig_vals: bo
     Raises:
       TypeError: if x is not square, or its dtype is not float32, float64, complex64 or complex128.
       NotImplementedError: if an argument is not what it must be.
+
+    Example:
+      >>> schur(np.float32([[1, 2], [0, 3]]))[0]
+      array([[1., 2.],
+             [0., 3.]], dtype=float32)
     """
     if sort_eig_vals or select_callable is not None:
         raise NotImplementedError(f"schur: eigenvalues cannot be sorted yet, got {sort_eig_vals=} and {select_callable=}")
@@ -437,6 +483,11 @@ def hessenberg(a: ArrayLike) -> list[Any]:
 
     Raises:
       TypeError: if a is not square, or its dtype is not float32, float64, complex64 or complex128.
+
+    Example:
+      >>> hessenberg(np.float32([[1, 2], [3, 4]]))[0]
+      array([[1., 2.],
+             [3., 4.]], dtype=float32)
     """
     return hessenberg_p.bind(a)
 
@@ -458,6 +509,11 @@ def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, 
     Raises:
       TypeError: if shapes do not fit, or the dtypes are not one of float32, float64, complex64 or complex128, the
         same for all.
+
+    Example:
+      >>> tridiagonal_solve(np.float32([0, 1]), np.float32([2, 2]), np.float32([1, 0]), np.float32([[3], [3]]))
+      array([[1.],
+             [1.]], dtype=float32)
     """
     return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=bool(perturb_singular))
 
@@ -478,6 +534,10 @@ def symmetric_product(a_matrix: ArrayLike, c_matrix: ArrayLike, *, alpha: float 
     Raises:
       TypeError: if shapes do not fit, or the dtypes are not one of float32, float64, complex64 or complex128, the
         same for all.
+
+    Example:
+      >>> symmetric_product(np.float32([[1, 2]]), np.float32([[0]]))
+      array([[5.]], dtype=float32)
     """
     result = symmetric_product_p.bind(a_matrix, c_matrix, alpha=float(alpha), beta=float(beta))
     if symmetrize_output:

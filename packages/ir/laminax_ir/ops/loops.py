@@ -146,6 +146,10 @@ def fori_loop(lower: ArrayLike, upper: ArrayLike, body_fun: Callable, init_val: 
     Raises:
       TypeError: if the bounds are not scalars of one dtype, or the body's result differs from its argument.
       ValueError: if `unroll` is given and the bounds are not known.
+
+    Example:
+      >>> fori_loop(0, 5, lambda i, total: total + i, 0)
+      array(10, dtype=int32)
     """
     if not callable(body_fun):
         raise TypeError("lax.fori_loop: body_fun argument should be callable.")

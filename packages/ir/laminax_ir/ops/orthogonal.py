@@ -113,6 +113,11 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     Raises:
       TypeError: if R is not square or w has not its size, or the dtype is another one.
 
+    Example:
+      >>> cholesky_update(np.float32([[2, 0], [0, 1]]), np.float32([0, 1]))
+      array([[2.       , 0.       ],
+             [0.       , 1.4142135]], dtype=float32)
+
     Source: Golub and Van Loan, Matrix Computations, 4th edition, section 6.5.4.
     """
     return cholesky_update_p.bind(r_matrix, w_vector)

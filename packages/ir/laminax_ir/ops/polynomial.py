@@ -48,6 +48,10 @@ def polynomial(x: ArrayLike, coeffs: Sequence[Any], *, unroll: int | None = None
     Raises:
       TypeError: if shapes do not fit, x is boolean, coeffs is no sequence, or a coefficient is complex and x is not.
       ValueError: if unroll is not positive.
+
+    Example:
+      >>> polynomial(np.float32([1, 2]), (1.0, 0.0, -1.0))
+      array([ 0., -3.], dtype=float32)
     """
     aval = get_aval(x)
     if unroll is not None and (unroll := as_int("polynomial", "unroll", unroll)) < 1:

@@ -176,6 +176,10 @@ def rng_uniform(a: ArrayLike, b: ArrayLike, shape: Sequence[int]) -> Array:
 
     Raises:
       ValueError: if a and b are no scalars, or not of one such dtype, or the shape has a negative size.
+
+    Example:
+      >>> rng_uniform(np.float32(0), np.float32(1), (3,)).shape
+      (3,)
     """
     return rng_uniform_p.bind(a, b, shape=_checked_shape("rng_uniform", shape))
 

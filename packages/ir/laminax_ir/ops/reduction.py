@@ -198,6 +198,10 @@ def reduce_sum(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = N
     Raises:
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of numbers.
+
+    Example:
+      >>> reduce_sum(np.float32([[1, 2], [3, 4]]), (0,))
+      array([4., 6.], dtype=float32)
     """
     axes = as_ints("reduce_sum", "axes", axes)
     if out_sharding is not None:
@@ -218,6 +222,10 @@ def reduce_prod(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Raises:
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of numbers.
+
+    Example:
+      >>> reduce_prod(np.float32([[1, 2], [3, 4]]), (0,))
+      array([3., 8.], dtype=float32)
     """
     return reduce_prod_p.bind(operand, axes=as_ints("reduce_prod", "axes", axes))
 
@@ -248,6 +256,10 @@ def reduce_max(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = N
     Raises:
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of numbers or bools.
+
+    Example:
+      >>> reduce_max(np.float32([[1, 9], [7, 3]]), (1,))
+      array([9., 7.], dtype=float32)
     """
     return _reduced("reduce_max", reduce_max_p, operand, axes, out_sharding)
 
@@ -266,6 +278,10 @@ def reduce_min(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = N
     Raises:
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of numbers or bools.
+
+    Example:
+      >>> reduce_min(np.float32([[1, 9], [7, 3]]), (1,))
+      array([1., 3.], dtype=float32)
     """
     return _reduced("reduce_min", reduce_min_p, operand, axes, out_sharding)
 
@@ -283,6 +299,10 @@ def reduce_and(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Raises:
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of integers or bools.
+
+    Example:
+      >>> reduce_and(np.array([[True, False], [True, True]]), (1,))
+      array([False,  True])
     """
     return reduce_and_p.bind(operand, axes=as_ints("reduce_and", "axes", axes))
 
@@ -300,6 +320,10 @@ def reduce_or(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Raises:
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of integers or bools.
+
+    Example:
+      >>> reduce_or(np.array([[False, False], [True, False]]), (1,))
+      array([False,  True])
     """
     return reduce_or_p.bind(operand, axes=as_ints("reduce_or", "axes", axes))
 
@@ -317,6 +341,10 @@ def reduce_xor(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Raises:
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of integers or bools.
+
+    Example:
+      >>> reduce_xor(np.array([[1, 3], [5, 5]], np.int32), (1,))
+      array([2, 0], dtype=int32)
     """
     return reduce_xor_p.bind(operand, axes=as_ints("reduce_xor", "axes", axes))
 
@@ -335,6 +363,10 @@ def argmax(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
     Raises:
       ValueError: if the axis is out of range or empty.
       TypeError: if the operand is complex or index_dtype no integer dtype.
+
+    Example:
+      >>> argmax(np.float32([[1, 9, 2], [7, 3, 5]]), 1, np.int32)
+      array([1, 0], dtype=int32)
     """
     return argmax_p.bind(operand, axes=(as_int("argmax", "axis", axis),),
                          index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmax"))
@@ -354,6 +386,10 @@ def argmin(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
     Raises:
       ValueError: if the axis is out of range or empty.
       TypeError: if the operand is complex or index_dtype no integer dtype.
+
+    Example:
+      >>> argmin(np.float32([[1, 9, 2], [7, 3, 5]]), 1, np.int32)
+      array([0, 1], dtype=int32)
     """
     return argmin_p.bind(operand, axes=(as_int("argmin", "axis", axis),),
                          index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmin"))

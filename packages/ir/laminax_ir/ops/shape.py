@@ -97,6 +97,11 @@ def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: Any = N
 
     Returns:
       An array of shape `(*sizes, *operand.shape)` and the operand's dtype.
+
+    Example:
+      >>> broadcast(np.float32([1, 2]), (2,))
+      array([[1., 2.],
+             [1., 2.]], dtype=float32)
     """
     sizes = as_ints("broadcast", "sizes", sizes)
     if not sizes and is_array_value(operand):
@@ -117,6 +122,10 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
 
     Raises:
       ValueError: if x has more axes, or arrays cannot have so many.
+
+    Example:
+      >>> broadcast_to_rank(np.float32([1, 2]), 3).shape
+      (1, 1, 2)
     """
     missing = check_rank("broadcast_to_rank", as_int("broadcast_to_rank", "rank", rank)) - len(shape_of(x))
     if missing < 0:
@@ -214,6 +223,10 @@ def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
 
     Raises:
       ValueError: if an axis is out of range, given twice, or not of size 1.
+
+    Example:
+      >>> squeeze(np.float32([[1], [2]]), (1,))
+      array([1., 2.], dtype=float32)
     """
     dimensions = tuple(sorted(canonical_axes("squeeze", dimensions, len(shape_of(array)))))
     if not dimensions and is_array_value(array):
@@ -263,6 +276,11 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Array:
     Raises:
       ValueError: if there are no operands.
       TypeError: if they do not fit together.
+
+    Example:
+      >>> concatenate([np.float32([[1, 2]]), np.float32([[3, 4]])], 0)
+      array([[1., 2.],
+             [3., 4.]], dtype=float32)
     """
     operands, dimension = tuple(operands), as_int("concatenate", "dimension", dimension)
     if len(operands) == 1 and is_array_value(operands[0]) and 0 <= dimension < len(shape_of(operands[0])):
@@ -314,6 +332,11 @@ def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
 
     Raises:
       TypeError: if an axis is out of range or given twice.
+
+    Example:
+      >>> rev(np.float32([[1, 2], [3, 4]]), (1,))
+      array([[2., 1.],
+             [4., 3.]], dtype=float32)
     """
     return state.trace.process(rev_p, (operand,), {"dimensions": as_ints("rev", "dimensions", dimensions)})
 
@@ -353,6 +376,11 @@ def broadcasted_iota(dtype: DTypeLike, shape: Sequence[DimSize], dimension: int,
     Raises:
       TypeError: if a size is negative or the dtype is not a number's.
       ValueError: if the axis is out of range.
+
+    Example:
+      >>> broadcasted_iota(np.int32, (2, 3), 1)
+      array([[0, 1, 2],
+             [0, 1, 2]], dtype=int32)
     """
     shape = canonical_shape("iota", shape)
     if out_sharding is not None:
@@ -375,6 +403,10 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> Any:
 
     Raises:
       ValueError: if the sizes do not add up, or the axis is out of range.
+
+    Example:
+      >>> split(np.float32([1, 2, 3]), (1, 2))
+      [array([1.], dtype=float32), array([2., 3.], dtype=float32)]
     """
     axis = canonical_axis("split", axis, len(shape_of(operand)))
     return state.trace.process(split_p, (operand,), {"sizes": as_ints("split", "sizes", sizes), "axis": axis})
@@ -443,6 +475,11 @@ def full(shape: Sequence[int], fill_value: ArrayLike, dtype: DTypeLike | None = 
 
     Raises:
       TypeError: if the value is not a scalar, or complex where a real dtype is asked for, or `sharding` is none.
+
+    Example:
+      >>> full((2, 2), 7, np.int32)
+      array([[7, 7],
+             [7, 7]], dtype=int32)
     """
     if sharding is not None:
         if not hasattr(sharding, "is_equivalent_to"):
@@ -495,6 +532,10 @@ def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
 
     Returns:
       The array; weakly typed when no dtype is given and x is weakly typed.
+
+    Example:
+      >>> full_like(np.float32([1, 2]), 3)
+      array([3., 3.], dtype=float32)
     """
     if sharding is None and shape is None and state.trace is eval_trace and getattr(x, "committed", False) and not x.weak_type:
         sharding = x.sharding

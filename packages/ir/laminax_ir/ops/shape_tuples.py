@@ -66,6 +66,10 @@ def conv_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], strides
 
     Raises:
       ShapeError, ValueError: if the arguments do not fit each other.
+
+    Example:
+      >>> conv_shape_tuple((1, 3, 8), (4, 3, 3), (2,), [(0, 0)])
+      (1, 4, 3)
     """
     name = "conv_shape_tuple"
     lhs, rhs = int_tuple(name, "lhs_shape", lhs_shape), int_tuple(name, "rhs_shape", rhs_shape)
@@ -117,6 +121,10 @@ def conv_transpose_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int
 
     Raises:
       ShapeError, ValueError: if the arguments do not fit each other.
+
+    Example:
+      >>> conv_transpose_shape_tuple((1, 8, 3), (3, 3, 4), (2,), "VALID", ("NWC", "WIO", "NWC"))
+      (1, 17, 4)
     """
     name = "conv_transpose_shape_tuple"
     lhs_spec, rhs_spec, out_spec = _numbers_of(name, dimension_numbers)
@@ -157,6 +165,10 @@ def reduce_window_shape_tuple(operand_shape: Sequence[int], window_dimensions: S
 
     Raises:
       ShapeError, ValueError: if the arguments do not fit each other.
+
+    Example:
+      >>> reduce_window_shape_tuple((6, 6), (2, 2), (2, 2), [(0, 0), (0, 0)])
+      (3, 3)
     """
     name, rank = "reduce_window_shape_tuple", len(operand_shape)
     sizes = (int_tuple(name, "window_dimensions", window_dimensions), int_tuple(name, "window_strides", window_strides))

@@ -177,6 +177,10 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     Raises:
       IndexError: if the index is out of bounds.
       ValueError: if the axis is out of range.
+
+    Example:
+      >>> index_in_dim(np.float32([[1, 2], [3, 4]]), 1, axis=0, keepdims=False)
+      array([3., 4.], dtype=float32)
     """
     shape = shape_of(operand)
     axis, index = canonical_axis("index_in_dim", axis, len(shape)), as_int("index_in_dim", "index", index)
@@ -233,6 +237,10 @@ def dynamic_update_slice(operand: ArrayLike, update: ArrayLike, start_indices: A
     Raises:
       TypeError: if the indices are not integers, or the update does not fit.
       ValueError: if the number of indices is not that of the axes.
+
+    Example:
+      >>> dynamic_update_slice(np.float32([0, 0, 0, 0]), np.float32([1, 2]), (np.int32(1),))
+      array([0., 1., 2., 0.], dtype=float32)
     """
     if type(update) in dtypes.python_scalar_types:
         update = scalar_like(update, get_aval(operand).dtype)
@@ -340,6 +348,10 @@ def dynamic_slice_in_dim(operand: ArrayLike, start_index: ArrayLike, slice_size:
     Raises:
       TypeError: if the index is no integer scalar, or slice_size does not fit.
       ValueError: if the axis is out of range.
+
+    Example:
+      >>> dynamic_slice_in_dim(np.float32([1, 2, 3, 4]), np.int32(1), 2)
+      array([2., 3.], dtype=float32)
     """
     shape = shape_of(operand)
     axis = canonical_axis("dynamic_slice_in_dim", axis, len(shape))
@@ -365,6 +377,10 @@ def dynamic_index_in_dim(operand: ArrayLike, index: ArrayLike, axis: int = 0, ke
     Raises:
       TypeError: if the index is no integer scalar, or the axis is empty.
       ValueError: if the axis is out of range.
+
+    Example:
+      >>> dynamic_index_in_dim(np.float32([[1, 2], [3, 4]]), np.int32(1), keepdims=False)
+      array([3., 4.], dtype=float32)
     """
     axis = canonical_axis("dynamic_index_in_dim", axis, len(shape_of(operand)))
     result = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
@@ -388,6 +404,10 @@ def dynamic_update_slice_in_dim(operand: ArrayLike, update: ArrayLike, start_ind
     Raises:
       TypeError: if the index is no integer scalar, or the update does not fit.
       ValueError: if the axis is out of range.
+
+    Example:
+      >>> dynamic_update_slice_in_dim(np.float32([0, 0, 0]), np.float32([5]), np.int32(2), 0)
+      array([0., 0., 5.], dtype=float32)
     """
     axis = canonical_axis("dynamic_update_slice_in_dim", axis, len(shape_of(operand)))
     return dynamic_update_slice(operand, update, _axis_starts(operand, start_index, axis),
@@ -411,6 +431,10 @@ def dynamic_update_index_in_dim(operand: ArrayLike, update: ArrayLike, index: Ar
     Raises:
       TypeError: if the index is no integer scalar, or the update does not fit.
       ValueError: if the axis is out of range.
+
+    Example:
+      >>> dynamic_update_index_in_dim(np.float32([0, 0, 0]), np.float32(5), np.int32(1), 0)
+      array([0., 5., 0.], dtype=float32)
     """
     rank = len(shape_of(operand))
     axis = canonical_axis("dynamic_update_index_in_dim", axis, rank)

@@ -117,6 +117,10 @@ def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_sta
     Raises:
       TypeError: if the shapes differ or the keys have no order.
       ValueError: if the axis is out of range.
+
+    Example:
+      >>> sort_key_val(np.int32([3, 1, 2]), np.float32([30, 10, 20]))
+      (array([1, 2, 3], dtype=int32), array([10., 20., 30.], dtype=float32))
     """
     return sort((keys, values), dimension, is_stable, num_keys=1)
 
@@ -136,6 +140,10 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True)
 
     Raises:
       ValueError: if k or the axis is out of range, or the operand is complex.
+
+    Example:
+      >>> top_k(np.float32([3, 9, 1, 7]), 2)
+      [array([9., 7.], dtype=float32), array([1, 3], dtype=int32)]
     """
     del is_stable
     values, indices = state.trace.process(top_k_p, (operand,), {
@@ -172,6 +180,10 @@ def approx_max_k(operand: ArrayLike, k: int, reduction_dimension: int = -1, reca
     Raises:
       ValueError: if k, the axis or the target is out of range, or the operand is not floating.
 
+    Example:
+      >>> approx_max_k(np.float32([3, 9, 1, 7]), 2)
+      [array([9., 7.], dtype=float32), array([1, 3], dtype=int32)]
+
     Source: Chern et al., "TPU-KNN: K nearest neighbor search at peak FLOP/s", arXiv:2206.14286.
     """
     return _approx_top_k("approx_max_k", True, operand, k, reduction_dimension, recall_target, reduction_input_size_override,
@@ -193,6 +205,10 @@ def approx_min_k(operand: ArrayLike, k: int, reduction_dimension: int = -1, reca
 
     Raises:
       ValueError: if k, the axis or the target is out of range, or the operand is not floating.
+
+    Example:
+      >>> approx_min_k(np.float32([3, 9, 1, 7]), 2)
+      [array([1., 3.], dtype=float32), array([2, 0], dtype=int32)]
     """
     return _approx_top_k("approx_min_k", False, operand, k, reduction_dimension, recall_target, reduction_input_size_override,
                          aggregate_to_topk)

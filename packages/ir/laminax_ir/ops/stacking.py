@@ -76,5 +76,9 @@ def unstack(x: ArrayLike, axis: int = 0) -> tuple:
 
     Raises:
       ValueError: if the axis is out of range.
+
+    Example:
+      >>> unstack(np.float32([[1, 2], [3, 4]]))
+      (array([1., 2.], dtype=float32), array([3., 4.], dtype=float32))
     """
     return tuple(unstack_p.bind(x, axis=canonical_axis("unstack", axis, get_aval(x).ndim)))

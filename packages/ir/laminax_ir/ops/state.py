@@ -114,6 +114,10 @@ def empty_ref(ty: Any, memory_space: Any = None, pin: bool = False) -> Ref:
 
     Raises:
       TypeError: if ty is not a type of arrays.
+
+    Example:
+      >>> empty_ref(ShapeDtypeStruct((3,), "float32")).shape
+      (3,)
     """
     if not (hasattr(ty, "shape") and hasattr(ty, "dtype")):
         raise TypeError(f"empty_ref: ty must have a shape and a dtype, such as ShapeDtypeStruct((2,), 'float32'), got {ty!r}")
@@ -125,6 +129,10 @@ def free_ref(ref: Ref) -> None:
 
     Args:
       ref: a `Ref`, made by the function that frees it.
+
+    Example:
+      >>> r = new_ref(jnp.zeros(3))
+      >>> free_ref(r)
     """
     check_is_ref("free_ref", ref)
     freeze(ref)

@@ -26,6 +26,10 @@ def shape_as_value(shape: Sequence[Any]) -> Any:
 
     Raises:
       TypeError: for symbolic dimensions outside of programs.
+
+    Example:
+      >>> shape_as_value((2, 3))
+      array([2, 3], dtype=int32)
     """
     if not any(type(size) is SymbolicDim for size in shape):
         return np.asarray(shape, np.int32)

@@ -431,6 +431,11 @@ def make_array_from_single_device_arrays(
         TypeError: the parts are no sequence.
         ValueError: a part is traced or on several devices, or the parts do not match the sharding in number, devices,
             shape or dtype.
+
+    Example:
+      >>> x = jnp.ones(3)
+      >>> make_array_from_single_device_arrays((3,), x.sharding, [x]).shape
+      (3,)
     """
     if isinstance(arrays, Sequence) and any(isinstance(part, PRNGKeyArray) for part in arrays):
         return _keys_of_parts(shape, sharding, arrays)

@@ -384,6 +384,11 @@ def get_mesh() -> Mesh:
 
     Raises:
         ValueError: while a function is traced, whose program may run on other devices; use `get_abstract_mesh` there.
+
+    Example:
+      >>> with set_mesh(make_mesh((1,), ("x",))):
+      ...     get_mesh().axis_names
+      ('x',)
     """
     if context.is_tracing():
         raise ValueError("get_mesh can only be used outside of jit. Use get_abstract_mesh instead.")
@@ -394,6 +399,10 @@ def get_abstract_mesh() -> AbstractMesh:
     """The axes of the mesh that `set_mesh` has set, or an abstract mesh without axes.
 
     Inside of a function under `shard_map` they are those of its mesh; the ones that the function runs along are manual.
+
+    Example:
+      >>> get_abstract_mesh().empty
+      True
     """
     if (inside := mesh_of_shard_map()) is not None:
         return inside

@@ -43,27 +43,52 @@ def local_devices(process_index: int | None = None, backend: str | None = None) 
 
 
 def device_count(backend: str | None = None) -> int:
-    """How many devices a platform has, over all processes."""
+    """How many devices a platform has, over all processes.
+
+    Example:
+      >>> device_count() == len(devices())
+      True
+    """
     return backends.client(backend).device_count()
 
 
 def local_device_count(backend: str | None = None) -> int:
-    """How many devices of a platform this process can address."""
+    """How many devices of a platform this process can address.
+
+    Example:
+      >>> local_device_count() <= device_count()
+      True
+    """
     return backends.client(backend).local_device_count()
 
 
 def process_index(backend: str | None = None) -> int:
-    """This process's number among those that compute together."""
+    """This process's number among those that compute together.
+
+    Example:
+      >>> process_index()
+      0
+    """
     return backends.client(backend).process_index()
 
 
 def process_count(backend: str | None = None) -> int:
-    """How many processes compute together."""
+    """How many processes compute together.
+
+    Example:
+      >>> process_count()
+      1
+    """
     return 1 + max((device.process_index for device in backends.client(backend).devices()), default=0)
 
 
 def process_indices(backend: str | None = None) -> list[int]:
-    """The numbers of all processes that compute together."""
+    """The numbers of all processes that compute together.
+
+    Example:
+      >>> process_indices()
+      [0]
+    """
     return list(range(process_count(backend)))
 
 
@@ -79,7 +104,12 @@ def jaxlib_version() -> str:
 
 
 def default_backend() -> str:
-    """The default platform's name: 'cpu', 'gpu' or 'tpu'."""
+    """The default platform's name: 'cpu', 'gpu' or 'tpu'.
+
+    Example:
+      >>> default_backend() in ("cpu", "gpu", "tpu")
+      True
+    """
     return _public_name(backends.default_platform())
 
 

@@ -30,6 +30,11 @@ def custom_gradient(fun: Callable | None = None, *, with_logs: bool = False, rem
 
     Raises:
       NotImplementedError: for with_logs, remat or with_accums.
+
+    Example:
+      >>> f = custom_gradient(lambda x: (x ** 2, lambda ct: ct * x))
+      >>> grad(f)(3.0)
+      Array(3., dtype=float32, weak_type=True)
     """
     for name, given, instead in (("with_logs", with_logs, "Return what you want to know of the backward pass with debug.callback"),
                                  ("remat", remat, "Wrap what is to be recomputed in checkpoint"),
@@ -90,6 +95,12 @@ def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[A
     Returns:
       `(converted, consts)`: `converted(*args, *consts)` computes what `fun(*args)` does; `consts` lists the differentiable
       values that were closed over.
+
+    Example:
+      >>> scale = jnp.float32(2)
+      >>> g, consts = closure_convert(lambda x: x * scale, 3.0)
+      >>> g(3.0, *consts)
+      Array(6., dtype=float32)
     """
     leaves, in_tree = tree_flatten(example_args)
     trees: list[Any] = []

@@ -167,6 +167,10 @@ def stop_gradient(x: Any) -> Any:
 
     Raises:
       TypeError: if a leaf is not an array.
+
+    Example:
+      >>> stop_gradient(np.float32([1, 2]))
+      array([1., 2.], dtype=float32)
     """
     leaves, tree = tree_flatten(x)
     for i, leaf in enumerate(leaves):

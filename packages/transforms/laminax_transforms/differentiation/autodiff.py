@@ -167,6 +167,11 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False, in_nzs: Any =
       and the auxiliary data as a third item with `has_aux`. `f_jvp` is a pytree and may be returned from a jitted function. It
       raises a TypeError for tangents of another structure than the primals', and a ValueError for tangents of other shapes or
       dtypes.
+
+    Example:
+      >>> y, f_jvp = linearize(jnp.sin, 0.0)
+      >>> y, f_jvp(2.0)
+      (Array(0., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
     """
     check_callable("linearize", fun)
     flat, in_tree = tree_flatten(primals)
@@ -278,6 +283,11 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
       one cotangent per primal (`float0` zeros for integer primals); and the auxiliary data as a third item with
       `has_aux`. `vjp_fun` is a pytree and may be returned from a jitted function. `vjp_fun.with_refs(...)` is a function that adds
       cotangents to references; it must be used where a primal is a reference, whose cotangent is that of its initial value.
+
+    Example:
+      >>> y, f_vjp = vjp(jnp.multiply, 2.0, 3.0)
+      >>> f_vjp(1.0)
+      (Array(3., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
     """
     check_callable("vjp", fun)
     reduce_axes = checked_reduce_axes("vjp", reduce_axes)

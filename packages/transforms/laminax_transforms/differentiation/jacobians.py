@@ -42,6 +42,11 @@ def jacfwd(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fals
 
     Raises:
       TypeError: for inputs that are not real (or complex, if holomorphic).
+
+    Example:
+      >>> jacfwd(lambda x: jnp.array([x[0] * x[1], x[0]]))(jnp.array([2.0, 3.0]))
+      Array([[3., 2.],
+             [1., 0.]], dtype=float32)
     """
     argnums = checked_argnums("jacfwd", argnums)
 
@@ -76,6 +81,11 @@ def jacrev(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fals
     """Makes a function that computes the Jacobian row by row, in reverse mode: best for few outputs.
 
     Arguments and result are those of `jacfwd`; `allow_int` allows integer inputs, with `float0` derivatives.
+
+    Example:
+      >>> jacrev(lambda x: jnp.array([x[0] * x[1], x[0]]))(jnp.array([2.0, 3.0]))
+      Array([[3., 2.],
+             [1., 0.]], dtype=float32)
     """
     argnums = checked_argnums("jacrev", argnums)
 
@@ -116,6 +126,11 @@ def hessian(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fal
     Returns:
       A function of the same arguments; for a result of shape `s` and arguments of shapes `t` and `u` the block has shape
       `(*s, *t, *u)`.
+
+    Example:
+      >>> hessian(lambda x: jnp.sum(x ** 3))(jnp.array([1.0, 2.0]))
+      Array([[ 6.,  0.],
+             [ 0., 12.]], dtype=float32)
     """
     return jacfwd(jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic), argnums, has_aux=has_aux,
                   holomorphic=holomorphic)

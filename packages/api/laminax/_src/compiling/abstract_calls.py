@@ -85,6 +85,10 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
 
     Returns:
       A pytree like the result, of `ShapeDtypeStruct`.
+
+    Example:
+      >>> eval_shape(lambda a, b: a @ b, ShapeDtypeStruct((2, 3), "float32"), ShapeDtypeStruct((3, 4), "float32"))
+      ShapeDtypeStruct(shape=(2, 4), dtype=float32)
     """
     if hasattr(fun, "_laminax_jit") and hasattr(fun, "eval_shape"):  # a jitted function knows which of its arguments are static
         return fun.eval_shape(*args, **kwargs)
@@ -106,6 +110,10 @@ def typeof(x: Any) -> ShapedArray:
 
     Raises:
       TypeError: if x is no array or scalar.
+
+    Example:
+      >>> typeof(jnp.ones((2, 3)))
+      ShapedArray(float32[2,3])
     """
     return get_aval(x)
 

@@ -43,7 +43,11 @@ def execute(executable: runtime.Executable, args: Sequence[Any], is_ordered: boo
 
 
 def effects_barrier() -> None:
-    """Waits until the callbacks of all programs that were started have been called."""
+    """Waits until the callbacks of all programs that were started have been called.
+
+    Example:
+      >>> effects_barrier()
+    """
     with _lock:
         tokens = _running[:]
         _running.clear()

@@ -452,7 +452,11 @@ class JitFunction:
 
 
 def clear_caches() -> None:
-    """Forgets every traced function and compiled program."""
+    """Forgets every traced function and compiled program.
+
+    Example:
+      >>> clear_caches()
+    """
     trace_cache.clear()
     forget_programs()
     runtime.clear_dispatch_caches()

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 
 def disable_jit(disable: bool = True) -> Override:
-    """Context manager: jitted functions run as plain Python inside, operation by operation, so that values can be seen."""
+    """Context manager: jitted functions run as plain Python inside, operation by operation, so that values can be seen.
+
+    Example:
+      >>> with disable_jit():
+      ...     jit(lambda x: x + 1)(1.0)
+      2.0
+    """
     return config.disable_jit(bool(disable))
 
 
@@ -49,6 +55,10 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
 
     Raises:
       TypeError: if `fun` is not callable or the name is no string.
+
+    Example:
+      >>> named_call(jnp.sin, name="wave")(0.0)
+      Array(0., dtype=float32, weak_type=True)
     """
     check_callable("named_call", fun)
     name = function_name(fun) if name is None else name

@@ -201,6 +201,10 @@ def device_put_replicated(x: Any, devices: Sequence[runtime.Device]) -> Any:
 
     Raises:
       ValueError: if there are no devices.
+
+    Example:
+      >>> device_put_replicated(jnp.ones(2), devices()[:1]).shape
+      (1, 2)
     """
     if not isinstance(devices, Sequence) or not devices:
         raise ValueError(f"device_put_replicated: devices must be a non-empty sequence of devices, got {devices!r}")
@@ -222,7 +226,12 @@ def _stack_over_devices(values: Sequence[Any], devices: Sequence[runtime.Device]
 
 @runtime.explicit_transfer("device_get")
 def device_get(x: Any) -> Any:
-    """Transfers arrays to the host: a pytree like x, with NumPy arrays in the place of arrays."""
+    """Transfers arrays to the host: a pytree like x, with NumPy arrays in the place of arrays.
+
+    Example:
+      >>> device_get({"x": jnp.arange(3)})
+      {'x': array([0, 1, 2], dtype=int32)}
+    """
     for leaf in tree_leaves(x):
         if isinstance(leaf, runtime.ArrayImpl):
             leaf.copy_to_host_async()
@@ -230,7 +239,12 @@ def device_get(x: Any) -> Any:
 
 
 def block_until_ready(x: Any) -> Any:
-    """Waits until every array of the pytree has been computed; returns x."""
+    """Waits until every array of the pytree has been computed; returns x.
+
+    Example:
+      >>> block_until_ready({"x": jnp.ones(2)})
+      {'x': Array([1., 1.], dtype=float32)}
+    """
     if type(x) is runtime.ArrayImpl:
         return x.block_until_ready()
     runtime.block_until_ready([leaf.base if isinstance(leaf, PRNGKeyArray) else leaf for leaf in tree_leaves(x)])
@@ -238,7 +252,12 @@ def block_until_ready(x: Any) -> Any:
 
 
 def copy_to_host_async(x: Any) -> Any:
-    """Starts the copy of every array of the pytree to the host, so that a later `device_get` need not wait; returns x."""
+    """Starts the copy of every array of the pytree to the host, so that a later `device_get` need not wait; returns x.
+
+    Example:
+      >>> copy_to_host_async(jnp.ones(3))
+      Array([1., 1., 1.], dtype=float32)
+    """
     for leaf in tree_leaves(x):
         if isinstance(leaf, PRNGKeyArray):
             leaf = leaf.base
@@ -248,7 +267,13 @@ def copy_to_host_async(x: Any) -> Any:
 
 
 def live_arrays(platform: str | None = None) -> list[Any]:
-    """The arrays of a platform, by default the default one, that have not been deleted."""
+    """The arrays of a platform, by default the default one, that have not been deleted.
+
+    Example:
+      >>> x = jnp.ones(3)
+      >>> any(a is x for a in live_arrays())
+      True
+    """
     return runtime.client(platform).live_arrays()
 
 
@@ -263,6 +288,10 @@ def local_devices(process_index: int | None = None, backend: str | None = None, 
     Raises:
       TypeError: if the process is no int.
       ValueError: if there is no such process, or both names are given.
+
+    Example:
+      >>> local_devices()[0] in devices()
+      True
     """
     if host_id is not None:
         if process_index is not None:

@@ -39,6 +39,10 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike, bi
 
     Returns:
       An array of query's shape and dtype; with `return_residual` a pair.
+
+    Example:
+      >>> nn.dot_product_attention(*(jnp.ones((5, 2, 4)),) * 3, is_causal=True).shape
+      (5, 2, 4)
     """
     if implementation not in (None, "xla"):
         error = NotImplementedError if implementation == "cudnn" else ValueError

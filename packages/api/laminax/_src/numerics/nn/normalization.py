@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 
 def logmeanexp(x: ArrayLike, axis: Any = None, where: ArrayLike | None = None, keepdims: bool = False) -> Array:
-    """log(mean(exp(x))): logsumexp minus the logarithm of the number of elements. Arguments as there."""
+    """log(mean(exp(x))): logsumexp minus the logarithm of the number of elements. Arguments as there.
+
+    Example:
+      >>> nn.logmeanexp(jnp.array([100.0, 100.0]))
+      Array(100., dtype=float32)
+    """
     total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
     count = jnp.sum(jnp.ones_like(x, dtype=total.dtype), axis=axis, where=where, keepdims=keepdims)
     return total - jnp.log(count)
@@ -38,6 +43,11 @@ def softmax(x: ArrayLike, axis: int | tuple[int, ...] | None = -1, where: Array 
       x: an array.
       axis: the axis or axes that the result sums to 1 along.
       where: bool mask; elements left out get 0, also where that is all of them.
+
+    Example:
+      >>> nn.softmax(jnp.array([[0.0, 0.0], [0.0, 100.0]]))
+      Array([[0.5, 0.5],
+             [0. , 1. ]], dtype=float32)
     """
     axis = tuple(axis) if isinstance(axis, list) else axis
     return _softmax(x, where, axis=axis)
@@ -83,7 +93,12 @@ def _softmax_jvp(axis: int, primals: tuple[Array | None, ...], tangents: tuple[A
 
 
 def log_softmax(x: ArrayLike, axis: int | tuple[int, ...] | None = -1, where: Array | None = None) -> Array:
-    """Logarithm of softmax, computed as x - logsumexp(x). Elements left out by `where` get -inf."""
+    """Logarithm of softmax, computed as x - logsumexp(x). Elements left out by `where` get -inf.
+
+    Example:
+      >>> nn.log_softmax(jnp.array([0.0, 0.0, 100.0]))
+      Array([-100., -100.,    0.], dtype=float32)
+    """
     axis = tuple(axis) if isinstance(axis, list) else axis
     return _log_softmax(x, where, axis=axis)
 
@@ -111,6 +126,10 @@ def standardize(x: ArrayLike, axis: int | tuple[int, ...] | None = -1, mean: Arr
 
     Raises:
       ValueError: for another algorithm.
+
+    Example:
+      >>> nn.standardize(jnp.array([1.0, 2.0, 3.0]))
+      Array([-1.2247356,  0.       ,  1.2247356], dtype=float32)
     """
     if algorithm not in ("fast", "stable"):
         raise ValueError(f"standardize: Unknown algorithm {algorithm!r}. Expected 'fast' or 'stable'.")
@@ -133,6 +152,11 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, a
       dtype: of the result; float by default.
       axis: where the new axis is put.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Example:
+      >>> nn.one_hot(jnp.array([2, 0]), 3)
+      Array([[0., 0., 1.],
+             [1., 0., 0.]], dtype=float32)
     """
     if out_sharding is not None:
         return split_result("one_hot", out_sharding, lambda: one_hot(x, num_classes, dtype=dtype, axis=axis))

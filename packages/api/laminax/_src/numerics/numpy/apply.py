@@ -28,6 +28,11 @@ def apply_along_axis(func1d: Callable, axis: int, arr: ArrayLike, *args: Any, **
       axis: the axis.
       arr: an array.
       *args, **kwargs: passed on to the function.
+
+    Example:
+      >>> jnp.apply_along_axis(jnp.cumsum, 0, jnp.array([[1, 2], [3, 4]]))
+      Array([[1, 2],
+             [4, 6]], dtype=int32)
     """
     from laminax_transforms import vmap  # loaded when something is mapped
     arr = as_array(ensure_array("apply_along_axis", arr))
@@ -47,6 +52,10 @@ def apply_over_axes(func: Callable, a: ArrayLike, axes: Sequence[int]) -> Array:
       func: takes an array and an axis; its result has as many axes, or lacks this one, which is put back.
       a: an array.
       axes: the axes.
+
+    Example:
+      >>> jnp.apply_over_axes(jnp.sum, jnp.ones((2, 3, 4)), (0, 2)).shape
+      (1, 3, 1)
     """
     a = as_array(ensure_array("apply_over_axes", a))
     for axis in (axes,) if np.ndim(axes) == 0 else axes:

@@ -68,13 +68,23 @@ divide = alias(true_divide, "divide")
 
 @fused
 def floor_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """The largest whole number not above x / y, elementwise; bools are taken as integers."""
+    """The largest whole number not above x / y, elementwise; bools are taken as integers.
+
+    Example:
+      >>> jnp.floor_divide(jnp.array([7, -7]), 2)
+      Array([ 3, -4], dtype=int32)
+    """
     return operators.floor_divide(*promote_numeric("floor_divide", x, y))
 
 
 @fused
 def remainder(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """x - floor(x / y) * y, with the sign of y, elementwise; bools are taken as integers."""
+    """x - floor(x / y) * y, with the sign of y, elementwise; bools are taken as integers.
+
+    Example:
+      >>> jnp.mod(jnp.array([7, -7]), 3)
+      Array([1, 2], dtype=int32)
+    """
     return operators.remainder(*promote_numeric("remainder", x, y))
 
 
@@ -83,13 +93,23 @@ mod = alias(remainder, "mod")
 
 @fused
 def divmod(x: ArrayLike, y: ArrayLike, /) -> tuple[Array, Array]:
-    """The pair (floor_divide(x, y), remainder(x, y))."""
+    """The pair (floor_divide(x, y), remainder(x, y)).
+
+    Example:
+      >>> jnp.divmod(jnp.array([7, -7]), 3)
+      (Array([ 2, -3], dtype=int32), Array([1, 2], dtype=int32))
+    """
     return operators.divmod_(*promote_numeric("divmod", x, y))
 
 
 @fused
 def fmod(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Remainder of x / y with the sign of x, elementwise; of integers and 0 it is 0."""
+    """Remainder of x / y with the sign of x, elementwise; of integers and 0 it is 0.
+
+    Example:
+      >>> jnp.fmod(jnp.array([7, -7]), 3)
+      Array([ 1, -1], dtype=int32)
+    """
     x, y = promote_arrays("fmod", *promote_numeric("fmod", x, y))
     dtype = dtype_of(x)
     if dtypes.issubdtype(dtype, dtypes.integer):
@@ -109,6 +129,10 @@ def power(x: ArrayLike, y: ArrayLike, /) -> Array:
 
     Raises:
       TypeError: for integers and a negative Python int as the exponent.
+
+    Example:
+      >>> jnp.power(jnp.array([2.0, 3.0]), 2)
+      Array([4., 9.], dtype=float32)
     """
     x, y = promote_numeric("power", x, y)
     if type(y) is bool or not isinstance(y, _NOT_CONCRETE) and not shape_of(y) and is_kind(y, dtypes.integer):
@@ -135,7 +159,12 @@ pow = alias(power, "pow")
 
 @fused
 def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """x ** y computed in floats, elementwise."""
+    """x ** y computed in floats, elementwise.
+
+    Example:
+      >>> jnp.float_power(2, 3)
+      Array(8., dtype=float32, weak_type=True)
+    """
     return op.pow(*promote_inexact("float_power", x, y))
 
 
@@ -153,13 +182,23 @@ def minimum(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 @fused
 def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The greater of x1 and x2, elementwise; of a number and NaN the number."""
+    """The greater of x1 and x2, elementwise; of a number and NaN the number.
+
+    Example:
+      >>> jnp.fmax(jnp.array([1.0, jnp.nan]), 0.5)
+      Array([1. , 0.5], dtype=float32)
+    """
     return _ignoring_nan("fmax", operators.greater, x1, x2)
 
 
 @fused
 def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The lesser of x1 and x2, elementwise; of a number and NaN the number."""
+    """The lesser of x1 and x2, elementwise; of a number and NaN the number.
+
+    Example:
+      >>> jnp.fmin(jnp.array([1.0, jnp.nan]), 0.5)
+      Array([0.5, 0.5], dtype=float32)
+    """
     return _ignoring_nan("fmin", operators.less, x1, x2)
 
 
@@ -183,6 +222,10 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
     Raises:
       ValueError: for complex numbers.
+
+    Example:
+      >>> jnp.hypot(3.0, 4.0)
+      Array(5., dtype=float32, weak_type=True)
     """
     x1, x2 = promote_inexact("hypot", x1, x2)
     dtype = dtype_of(x1)
@@ -222,7 +265,12 @@ def _hypot_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[An
 
 @fused
 def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """The step function: 0 below 0, x2 at 0, 1 above, elementwise."""
+    """The step function: 0 below 0, x2 at 0, 1 above, elementwise.
+
+    Example:
+      >>> jnp.heaviside(jnp.array([-1.0, 0.0, 1.0]), 0.5)
+      Array([0. , 0.5, 1. ], dtype=float32)
+    """
     x1, x2 = promote_inexact("heaviside", x1, x2)
     dtype = dtype_of(x1)
     if dtypes.issubdtype(dtype, dtypes.complexfloating):
@@ -235,7 +283,12 @@ def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @fused
 def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Greatest common divisor of integers, elementwise, by Euclid's algorithm; gcd(0, 0) is 0."""
+    """Greatest common divisor of integers, elementwise, by Euclid's algorithm; gcd(0, 0) is 0.
+
+    Example:
+      >>> jnp.gcd(12, 18)
+      Array(6, dtype=int32, weak_type=True)
+    """
     x1, x2 = _integers("gcd", x1, x2)
     x1, x2 = broadcast_arrays(operators.absolute(x1), operators.absolute(x2))
     dtype = dtype_of(x1)
@@ -254,7 +307,12 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 @fused
 def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Least common multiple of integers, elementwise; 0 if either is 0."""
+    """Least common multiple of integers, elementwise; 0 if either is 0.
+
+    Example:
+      >>> jnp.lcm(4, 6)
+      Array(12, dtype=int32, weak_type=True)
+    """
     x1, x2 = _integers("lcm", x1, x2)
     x1, x2 = operators.absolute(x1), operators.absolute(x2)
     zero = scalar_like(0, dtype_of(x1))

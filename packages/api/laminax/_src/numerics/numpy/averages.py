@@ -82,6 +82,10 @@ def average(a: ArrayLike, axis: int | tuple[int, ...] | None = None, weights: Ar
 
     Raises:
       ValueError: if the weights do not fit.
+
+    Example:
+      >>> jnp.average(jnp.array([1.0, 5.0]), weights=jnp.array([3.0, 1.0]))
+      Array(2., dtype=float32)
     """
     return _average(a, axis=static_axis("average", axis), weights=weights, returned=returned, keepdims=keepdims)
 

@@ -33,6 +33,10 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
 
     Returns:
       A uint8 array.
+
+    Example:
+      >>> jnp.packbits(jnp.array([1, 0, 0, 0, 0, 0, 0, 1]))
+      Array([129], dtype=uint8)
     """
     return _packbits(ensure_array("packbits", a), axis=axis, shifts=_shifts("packbits", bitorder))
 
@@ -71,6 +75,10 @@ def unpackbits(a: ArrayLike, axis: int | None = None, count: int | None = None, 
 
     Raises:
       TypeError: for another dtype.
+
+    Example:
+      >>> jnp.unpackbits(jnp.array([129], "uint8"))
+      Array([1, 0, 0, 0, 0, 0, 0, 1], dtype=uint8)
     """
     a = ensure_array("unpackbits", a)
     if dtype_of(a) != _UINT8:

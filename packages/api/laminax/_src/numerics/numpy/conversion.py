@@ -210,6 +210,10 @@ def asarray(a: Any, dtype: DTypeLike | None = None, order: str | None = None, *,
 
     Raises:
       ValueError: if copy is False and the value is copied to an accelerator.
+
+    Example:
+      >>> jnp.asarray([1.0, 2.0])
+      Array([1., 2.], dtype=float32)
     """
     if copy is False and is_host_value(a):  # the CPU may share the host's memory
         platform = runtime.default_backend() if device is None else next(iter(getattr(device, "device_set", [device]))).platform
@@ -225,6 +229,10 @@ def copy(a: ArrayLike, order: str | None = None) -> Array:
     Args:
       a: an array or scalar.
       order: must be None, "K" or "C".
+
+    Example:
+      >>> jnp.copy(jnp.array([1, 2]))
+      Array([1, 2], dtype=int32)
     """
     return array(ensure_array("copy", a), copy=True, order=order)
 
@@ -237,6 +245,10 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Any
       dtype: the dtype; None is the default float. Complex numbers to real drops the imaginary part, with a warning.
       copy: whether the result is a copy even if the dtype stays.
       device: the device or sharding that holds the result.
+
+    Example:
+      >>> jnp.astype(jnp.array([1.7, -1.7]), int)
+      Array([ 1, -1], dtype=int32)
     """
     x = as_array(ensure_array("astype", x))
     target = dtypes.canonicalize_dtype(float) if dtype is None else user_dtype("astype", dtype)
@@ -253,12 +265,22 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Any
 
 
 def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
-    """An array from an object's bytes; parameters as for `numpy.frombuffer`."""
+    """An array from an object's bytes; parameters as for `numpy.frombuffer`.
+
+    Example:
+      >>> jnp.frombuffer(b"\x01\x02", dtype="uint8")
+      Array([1, 2], dtype=uint8)
+    """
     return asarray(np.frombuffer(buffer=buffer, dtype=dtype, count=count, offset=offset))
 
 
 def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
-    """An array from numbers written in a string, separated by `sep`; parameters as for `numpy.fromstring`."""
+    """An array from numbers written in a string, separated by `sep`; parameters as for `numpy.fromstring`.
+
+    Example:
+      >>> jnp.fromstring("1 2", sep=" ")
+      Array([1., 2.], dtype=float32)
+    """
     return asarray(np.fromstring(string=string, dtype=dtype, count=count, sep=sep))
 
 
@@ -287,6 +309,10 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
       x: an object with `__dlpack__`.
       device: the device that holds the result.
       copy: whether to copy; None copies only if needed.
+
+    Example:
+      >>> jnp.from_dlpack(np.ones(2, np.float32))
+      Array([1., 1.], dtype=float32)
     """
     return runtime.from_dlpack(x, device=device, copy=copy)
 

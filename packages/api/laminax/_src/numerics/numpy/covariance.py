@@ -52,6 +52,11 @@ def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: boo
 
     Raises:
       ValueError: if ranks or sizes do not fit.
+
+    Example:
+      >>> jnp.cov(jnp.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+      Array([[ 1., -1.],
+             [-1.,  1.]], dtype=float32)
     """
     if ddof is not None and int(ddof) != ddof:
         raise ValueError(f"cov: ddof must be an integer, got {ddof!r}")
@@ -109,7 +114,13 @@ def _cov(m: ArrayLike, y: Any, fweights: Any, aweights: ArrayLike | None, rowvar
 
 
 def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike | None = None) -> Array:
-    """The matrix of correlation coefficients of variables; parameters as for `cov`."""
+    """The matrix of correlation coefficients of variables; parameters as for `cov`.
+
+    Example:
+      >>> jnp.corrcoef(jnp.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+      Array([[ 1., -1.],
+             [-1.,  1.]], dtype=float32)
+    """
     if dtype is not None and not dtypes.issubdtype(dtype, dtypes.inexact):
         raise ValueError(f"corrcoef: dtype must be a subclass of float or complex; got {dtype!r}")
     return _corrcoef(x, y, rowvar=bool(rowvar), dtype=user_dtype("corrcoef", dtype))

@@ -34,6 +34,11 @@ def full(shape: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, d
 
     Returns:
       The array; weakly typed if the value is a Python scalar and no dtype is given.
+
+    Example:
+      >>> jnp.full((2, 2), 7)
+      Array([[7, 7],
+             [7, 7]], dtype=int32, weak_type=True)
     """
     if out_sharding is not None:
         return split_result("full", out_sharding, lambda: full(shape, fill_value, dtype, device=device))
@@ -46,19 +51,36 @@ def full(shape: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, d
 
 
 def zeros(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None) -> Array:
-    """An array of zeros, by default of the default float; parameters as for `full`."""
+    """An array of zeros, by default of the default float; parameters as for `full`.
+
+    Example:
+      >>> jnp.zeros((2, 2))
+      Array([[0., 0.],
+             [0., 0.]], dtype=float32)
+    """
     _check_is_one_shape("zeros", shape, dtype)
     return full(shape, 0, float if dtype is None else dtype, device=device, out_sharding=out_sharding)
 
 
 def ones(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None) -> Array:
-    """An array of ones, by default of the default float; parameters as for `full`."""
+    """An array of ones, by default of the default float; parameters as for `full`.
+
+    Example:
+      >>> jnp.ones((2, 2))
+      Array([[1., 1.],
+             [1., 1.]], dtype=float32)
+    """
     _check_is_one_shape("ones", shape, dtype)
     return full(shape, 1, float if dtype is None else dtype, device=device, out_sharding=out_sharding)
 
 
 def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None) -> Array:
-    """The same as `zeros`: there are no arrays without values here."""
+    """The same as `zeros`: there are no arrays without values here.
+
+    Example:
+      >>> jnp.empty((2, 3)).shape
+      (2, 3)
+    """
     _check_is_one_shape("empty", shape, dtype)
     return zeros(shape, dtype, device=device, out_sharding=out_sharding)
 
@@ -83,6 +105,10 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
       device: the device or sharding that holds the result; by default that of a, if it is committed and of this shape, or a
         `ShapeDtypeStruct` that has one.
       out_sharding: how the result is to be split, over explicit mesh axes.
+
+    Example:
+      >>> jnp.full_like(jnp.array([1.0, 2.0]), 3)
+      Array([3., 3.], dtype=float32)
     """
     if out_sharding is not None:
         return split_result("full_like", out_sharding, lambda: full_like(a, fill_value, dtype, shape, device=device))
@@ -98,21 +124,36 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
 
 
 def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
-    """Zeros of the shape and dtype of another array; parameters as for `full_like`."""
+    """Zeros of the shape and dtype of another array; parameters as for `full_like`.
+
+    Example:
+      >>> jnp.zeros_like(jnp.array([1, 2]))
+      Array([0, 0], dtype=int32)
+    """
     if out_sharding is not None:
         return split_result("zeros_like", out_sharding, lambda: zeros_like(a, dtype, shape, device=device))
     return full_like(a, 0, dtype, shape, device=device)
 
 
 def ones_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
-    """Ones of the shape and dtype of another array; parameters as for `full_like`."""
+    """Ones of the shape and dtype of another array; parameters as for `full_like`.
+
+    Example:
+      >>> jnp.ones_like(jnp.array([1, 2]))
+      Array([1, 1], dtype=int32)
+    """
     if out_sharding is not None:
         return split_result("ones_like", out_sharding, lambda: ones_like(a, dtype, shape, device=device))
     return full_like(a, 1, dtype, shape, device=device)
 
 
 def empty_like(prototype: ArrayLike, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None) -> Array:
-    """The same as `zeros_like`: there are no arrays without values here."""
+    """The same as `zeros_like`: there are no arrays without values here.
+
+    Example:
+      >>> jnp.empty_like(jnp.ones((2, 3))).shape
+      (2, 3)
+    """
     return full_like(prototype, 0, dtype, shape, device=device)
 
 
@@ -128,6 +169,11 @@ def eye(N: int, M: int | None = None, k: Any = 0, dtype: DTypeLike | None = None
 
     Returns:
       An array of shape [N, M].
+
+    Example:
+      >>> jnp.eye(2)
+      Array([[1., 0.],
+             [0., 1.]], dtype=float32)
     """
     dtype = user_dtype("eye", float if dtype is None else dtype)
     rows = canonical_shape("eye", (N,))[0]
@@ -151,5 +197,11 @@ def _eye(rows: Any, columns: Any, k: ArrayLike, dtype: np.dtype) -> Any:
 
 
 def identity(n: int, dtype: DTypeLike | None = None) -> Array:
-    """The identity matrix of shape [n, n]."""
+    """The identity matrix of shape [n, n].
+
+    Example:
+      >>> jnp.identity(2)
+      Array([[1., 0.],
+             [0., 1.]], dtype=float32)
+    """
     return eye(n, dtype=dtype)

@@ -33,6 +33,10 @@ def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None
 
     Returns:
       An array of a's shape, or flat.
+
+    Example:
+      >>> jnp.cumsum(jnp.array([1, 2, 3]))
+      Array([1, 3, 6], dtype=int32)
     """
     refuse_out("cumsum", out)
     return _cumulative_reduction(a, name="cumsum", axis=static_axis("cumsum", axis), dtype=user_dtype("cumsum", dtype),
@@ -40,21 +44,36 @@ def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None
 
 
 def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
-    """Products of the elements up to each one along an axis; parameters as for `cumsum`."""
+    """Products of the elements up to each one along an axis; parameters as for `cumsum`.
+
+    Example:
+      >>> jnp.cumprod(jnp.array([1, 2, 3]))
+      Array([1, 2, 6], dtype=int32)
+    """
     refuse_out("cumprod", out)
     return _cumulative_reduction(a, name="cumprod", axis=static_axis("cumprod", axis), dtype=user_dtype("cumprod", dtype),
                                  promote_integers=False, fill=None)
 
 
 def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
-    """Sums of the elements up to each one along an axis, NaN counted as 0; parameters as for `cumsum`."""
+    """Sums of the elements up to each one along an axis, NaN counted as 0; parameters as for `cumsum`.
+
+    Example:
+      >>> jnp.nancumsum(jnp.array([2.0, jnp.nan, 3.0]))
+      Array([2., 2., 5.], dtype=float32)
+    """
     refuse_out("nancumsum", out)
     return _cumulative_reduction(a, name="cumsum", axis=static_axis("nancumsum", axis), dtype=user_dtype("nancumsum", dtype),
                                  promote_integers=False, fill=0)
 
 
 def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
-    """Products of the elements up to each one along an axis, NaN counted as 1; parameters as for `cumsum`."""
+    """Products of the elements up to each one along an axis, NaN counted as 1; parameters as for `cumsum`.
+
+    Example:
+      >>> jnp.nancumprod(jnp.array([2.0, jnp.nan, 3.0]))
+      Array([2., 2., 6.], dtype=float32)
+    """
     refuse_out("nancumprod", out)
     return _cumulative_reduction(a, name="cumprod", axis=static_axis("nancumprod", axis),
                                  dtype=user_dtype("nancumprod", dtype), promote_integers=False, fill=1)
@@ -91,6 +110,10 @@ def cumulative_sum(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike
 
     Raises:
       ValueError: for a scalar, or without an axis where there are several.
+
+    Example:
+      >>> jnp.cumulative_sum(jnp.array([1, 2, 3]), include_initial=True)
+      Array([0, 1, 3, 6], dtype=int32)
     """
     return _standard_cumulative("cumulative_sum", "cumsum", x, axis, dtype, 0 if include_initial else None)
 
@@ -99,6 +122,10 @@ def cumulative_prod(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLik
     """Products of the elements up to each one along an axis; parameters as for `cumulative_sum`; `include_initial` puts a 1 first.
 
     Integers keep their dtype by default.
+
+    Example:
+      >>> jnp.cumulative_prod(jnp.array([1, 2, 3]))
+      Array([1, 2, 6], dtype=int32)
     """
     return _standard_cumulative("cumulative_prod", "cumprod", x, axis, dtype, 1 if include_initial else None, widens=False)
 

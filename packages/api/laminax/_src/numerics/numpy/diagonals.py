@@ -57,6 +57,10 @@ def trace(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: 
       axis1, axis2: the axes of the matrices; the others stay.
       dtype: the dtype of the result; by default a's, bools and narrow integers widened.
       out: must be None.
+
+    Example:
+      >>> jnp.trace(jnp.array([[1, 2], [3, 4]]))
+      Array(5, dtype=int32)
     """
     refuse_out("trace", out)
     dtype = user_dtype("trace", dtype)
@@ -119,6 +123,11 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None
       N, M: rows and columns; M is N by default.
       k: which diagonal.
       dtype: the dtype, by default float32.
+
+    Example:
+      >>> jnp.tri(2)
+      Array([[1., 0.],
+             [1., 1.]], dtype=float32)
     """
     dtype = user_dtype("tri", np.float32 if dtype is None else dtype)
     return _tri(k, shape=canonical_shape("tri", (N, N if M is None else M)), dtype=dtype)
@@ -130,12 +139,24 @@ def _tri(k: ArrayLike, shape: Any, dtype: np.dtype) -> Array:
 
 
 def tril(m: ArrayLike, k: int = 0) -> Array:
-    """The matrices in the last two axes with zeros above diagonal k."""
+    """The matrices in the last two axes with zeros above diagonal k.
+
+    Example:
+      >>> jnp.tril(jnp.ones((2, 2)))
+      Array([[1., 0.],
+             [1., 1.]], dtype=float32)
+    """
     return _tril(m, k=k if isinstance(k, int) else operator.index(k))
 
 
 def triu(m: ArrayLike, k: int = 0) -> Array:
-    """The matrices in the last two axes with zeros below diagonal k."""
+    """The matrices in the last two axes with zeros below diagonal k.
+
+    Example:
+      >>> jnp.triu(jnp.ones((2, 2)))
+      Array([[1., 1.],
+             [0., 1.]], dtype=float32)
+    """
     return _triu(m, k=k if isinstance(k, int) else operator.index(k))
 
 
@@ -168,6 +189,10 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
       a: an array of rank at least 2.
       offset: which diagonal: 0 is the main one, positive ones are above it.
       axis1, axis2: the axes of the matrices.
+
+    Example:
+      >>> jnp.diagonal(jnp.array([[1, 2], [3, 4]]))
+      Array([1, 4], dtype=int32)
     """
     return _diagonal(a, offset=operator.index(offset), axis1=axis1, axis2=axis2)
 
@@ -195,6 +220,11 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
 
     Raises:
       ValueError: for other ranks.
+
+    Example:
+      >>> jnp.diag(jnp.array([1, 2]))
+      Array([[1, 0],
+             [0, 2]], dtype=int32)
     """
     return _diag(v, k=operator.index(k))
 
@@ -215,7 +245,13 @@ def _diag(v: ArrayLike, k: int) -> Array:
 
 
 def diagflat(v: ArrayLike, k: int = 0) -> Array:
-    """A matrix with the elements of the flat v on diagonal k."""
+    """A matrix with the elements of the flat v on diagonal k.
+
+    Example:
+      >>> jnp.diagflat(jnp.array([1, 2]))
+      Array([[1, 0],
+             [0, 2]], dtype=int32)
+    """
     return strong(diag(ravel(v), k))
 
 
@@ -230,6 +266,11 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
 
     Returns:
       A changed copy of a.
+
+    Example:
+      >>> jnp.fill_diagonal(jnp.zeros((2, 2)), 5, inplace=False)
+      Array([[5., 0.],
+             [0., 5.]], dtype=float32)
     """
     refuse_inplace("fill_diagonal", inplace)
     if wrap:
@@ -245,7 +286,12 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple:
-    """The indices of the main diagonal of an array with `ndim` axes of size n."""
+    """The indices of the main diagonal of an array with `ndim` axes of size n.
+
+    Example:
+      >>> jnp.diag_indices(2)
+      (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
+    """
     n, ndim = operator.index(n), operator.index(ndim)
     if n < 0 or ndim < 0:
         raise ValueError(f"diag_indices: n and ndim must be nonnegative, got n={n} and ndim={ndim}")
@@ -255,7 +301,12 @@ def diag_indices(n: int, ndim: int = 2) -> tuple:
 
 
 def diag_indices_from(arr: ArrayLike) -> tuple:
-    """The indices of the main diagonal of an array with equal sizes."""
+    """The indices of the main diagonal of an array with equal sizes.
+
+    Example:
+      >>> jnp.diag_indices_from(jnp.ones((2, 2)))
+      (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
+    """
     shape = shape_of(ensure_array("diag_indices_from", arr))
     if len(shape) < 2 or len(set(shape)) > 1:
         raise ValueError(f"diag_indices_from: the array must have at least 2 axes, all of one size, got shape {shape}")
@@ -263,12 +314,22 @@ def diag_indices_from(arr: ArrayLike) -> tuple:
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple:
-    """The indices of the lower triangle, at and below diagonal k, of an [n, m] matrix."""
+    """The indices of the lower triangle, at and below diagonal k, of an [n, m] matrix.
+
+    Example:
+      >>> jnp.tril_indices(2)
+      (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
+    """
     return _triangle_indices("tril_indices", np.tril_indices, n, k, m)
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple:
-    """The indices of the upper triangle, at and above diagonal k, of an [n, m] matrix."""
+    """The indices of the upper triangle, at and above diagonal k, of an [n, m] matrix.
+
+    Example:
+      >>> jnp.triu_indices(2)
+      (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
+    """
     return _triangle_indices("triu_indices", np.triu_indices, n, k, m)
 
 
@@ -281,12 +342,22 @@ def _triangle_indices(name: str, function: Any, n: Any, k: Any, m: Any) -> tuple
 
 
 def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple:
-    """The indices of the lower triangle of a matrix."""
+    """The indices of the lower triangle of a matrix.
+
+    Example:
+      >>> jnp.tril_indices_from(jnp.ones((2, 2)))
+      (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
+    """
     return tril_indices(*_matrix_args("tril_indices_from", arr, k))
 
 
 def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple:
-    """The indices of the upper triangle of a matrix."""
+    """The indices of the upper triangle of a matrix.
+
+    Example:
+      >>> jnp.triu_indices_from(jnp.ones((2, 2)))
+      (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
+    """
     return triu_indices(*_matrix_args("triu_indices_from", arr, k))
 
 
@@ -298,12 +369,24 @@ def _matrix_args(name: str, arr: Any, k: Any) -> Any:
 
 
 def mask_indices(n: int, mask_func: Any, k: int = 0, *, size: int | None = None) -> tuple:
-    """The indices where `mask_func(ones((n, n)), k)` is not 0, such as those of a triangle with `triu`."""
+    """The indices where `mask_func(ones((n, n)), k)` is not 0, such as those of a triangle with `triu`.
+
+    Example:
+      >>> jnp.mask_indices(2, jnp.triu)
+      (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
+    """
     return nonzero(mask_func(ones((n, n)), k), size=size)
 
 
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
-    """Matrix of the powers of a vector: column i is x**(N - 1 - i), or x**i if increasing."""
+    """Matrix of the powers of a vector: column i is x**(N - 1 - i), or x**i if increasing.
+
+    Example:
+      >>> jnp.vander(jnp.array([1, 2, 3]))
+      Array([[1, 1, 1],
+             [4, 2, 1],
+             [9, 3, 1]], dtype=int32)
+    """
     return _vander(x, N=None if N is None else operator.index(N), increasing=bool(increasing))
 
 

@@ -68,6 +68,10 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike | None = 
 
     Raises:
       ValueError: if xp and fp are not vectors of one length, or period is 0.
+
+    Example:
+      >>> jnp.interp(1.5, jnp.array([1.0, 2.0]), jnp.array([10.0, 20.0]))
+      Array(15., dtype=float32)
     """
     x, xp, fp = ensure_arrays("interp", x, xp, fp)
     ensure_arrays("interp", *[v for v in (left, right, period) if v is not None and not isinstance(v, str)])
@@ -136,6 +140,10 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = N
 
     Raises:
       ValueError: for a scalar, or a negative n.
+
+    Example:
+      >>> jnp.diff(jnp.array([1, 4, 9]))
+      Array([3, 5], dtype=int32)
     """
     return _diff(a, prepend, append, n=operator.index(n), axis=axis)
 
@@ -166,7 +174,12 @@ def _diff(a: ArrayLike, prepend: Any, append: Any, n: int, axis: int) -> Array:
 
 
 def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Array:
-    """Differences of neighbours in the flat array, with values put before and after them."""
+    """Differences of neighbours in the flat array, with values put before and after them.
+
+    Example:
+      >>> jnp.ediff1d(jnp.array([1, 4, 9]))
+      Array([3, 5], dtype=int32)
+    """
     ary = ravel(ensure_array("ediff1d", ary))
     parts = [diff(ary)]
     if to_begin is not None:
@@ -192,6 +205,10 @@ def gradient(f: ArrayLike, *varargs: Any, axis: int | Sequence[int] | None = Non
     Raises:
       ValueError: if an axis is shorter than 2, or the distances do not fit.
       NotImplementedError: for another edge_order.
+
+    Example:
+      >>> jnp.gradient(jnp.array([1.0, 4.0, 9.0]))
+      Array([3., 4., 5.], dtype=float32)
     """
     if edge_order is not None and edge_order != 1:
         raise NotImplementedError("gradient: the edge_order argument is not supported but for 1")
@@ -260,6 +277,10 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
       x: where they are; by default they are dx apart.
       dx: the distance, a scalar; or an array of distances, of y's shape but for the axis, which has one element less, or one.
       axis: the axis.
+
+    Example:
+      >>> jnp.trapezoid(jnp.array([1.0, 2.0, 3.0]))
+      Array(4., dtype=float32)
     """
     if x is None:
         (y,) = promote_inexact("trapezoid", y)
@@ -292,6 +313,10 @@ def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, period: ArrayLike 
       discont: jumps smaller than this are left, by default half the period.
       axis: the axis.
       period: the period.
+
+    Example:
+      >>> jnp.unwrap(jnp.array([0.0, 6.2])).round(3)
+      Array([ 0.   , -0.083], dtype=float32)
     """
     p = ensure_array("unwrap", p)
     is_integer = is_kind(p, dtypes.integer) and dtypes.issubdtype(dtypes.result_type(period), dtypes.integer)

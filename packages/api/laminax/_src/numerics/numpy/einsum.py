@@ -312,6 +312,10 @@ def einsum_path(subscripts: str, /, *operands: ArrayLike, optimize: Any = "greed
     Returns:
       A list of which operands are multiplied at each step, as `einsum` takes for `optimize`, and a text: NumPy's, with the number of
       operations of each step.
+
+    Example:
+      >>> jnp.einsum_path("ij,jk,kl", *(jnp.ones((2, 2)),) * 3)[0]
+      [(0, 1), (0, 1)]
     """
     text, arrays = _as_text(subscripts, operands)
     inputs, output, sizes = _parse(text, [shape_of(x) for x in arrays])

@@ -95,7 +95,12 @@ atanh = alias(arctanh, "atanh")
 
 @fused
 def log2(x: ArrayLike, /) -> Array:
-    """Logarithm to base 2, elementwise; parameters as for `log`."""
+    """Logarithm to base 2, elementwise; parameters as for `log`.
+
+    Example:
+      >>> jnp.log2(jnp.array([1.0, 8.0]))
+      Array([0., 3.], dtype=float32)
+    """
     return strong(op.log2(inexact("log2", x)))
 
 
@@ -108,27 +113,47 @@ def _times_real(x: Any, factor: float) -> Any:
 
 @fused
 def log10(x: ArrayLike, /) -> Array:
-    """Logarithm to base 10, elementwise; parameters as for `log`."""
+    """Logarithm to base 10, elementwise; parameters as for `log`.
+
+    Example:
+      >>> jnp.log10(jnp.array([1.0, 100.0]))
+      Array([0., 2.], dtype=float32)
+    """
     return strong(_times_real(op.log(inexact("log10", x)), math.log10(math.e)))
 
 
 @fused
 def reciprocal(x: ArrayLike, /) -> Array:
-    """1 / x, elementwise; integers are taken as floats."""
+    """1 / x, elementwise; integers are taken as floats.
+
+    Example:
+      >>> jnp.reciprocal(jnp.array([2.0, 4.0]))
+      Array([0.5 , 0.25], dtype=float32)
+    """
     x = inexact("reciprocal", x)
     return weak_like(op.div(scalar_like(1.0, dtype_of(x)), x), x)
 
 
 @fused
 def degrees(x: ArrayLike, /) -> Array:
-    """Converts angles from radians to degrees, elementwise."""
+    """Converts angles from radians to degrees, elementwise.
+
+    Example:
+      >>> jnp.degrees(jnp.array([0.0, jnp.pi]))
+      Array([  0., 180.], dtype=float32)
+    """
     (x,) = promote_inexact("degrees", x)
     return strong_unless_scalar(op.mul(x, scalar_like(180.0 / math.pi, dtype_of(x))), x)
 
 
 @fused
 def radians(x: ArrayLike, /) -> Array:
-    """Converts angles from degrees to radians, elementwise."""
+    """Converts angles from degrees to radians, elementwise.
+
+    Example:
+      >>> jnp.deg2rad(jnp.array([0.0, 180.0]))
+      Array([0.       , 3.1415927], dtype=float32)
+    """
     (x,) = promote_inexact("radians", x)
     return strong_unless_scalar(op.mul(x, scalar_like(math.pi / 180.0, dtype_of(x))), x)
 
@@ -142,6 +167,10 @@ def sinc(x: ArrayLike, /) -> Array:
     """sin(pi x) / (pi x), elementwise: 1 at 0, exactly 0 at other integers and at infinity.
 
     The derivatives at 0 are right too: there they come from the Taylor series, 1 - (pi x)**2/6 + (pi x)**4/120.
+
+    Example:
+      >>> jnp.sinc(jnp.array([0.0, 0.5]))
+      Array([1.        , 0.63661975], dtype=float32)
     """
     x = inexact("sinc", x)
     dtype = dtype_of(x)
@@ -177,13 +206,23 @@ def _complex_sine(x: Any, angle: Any) -> Any:
 
 
 def real(val: ArrayLike, /) -> Array:
-    """The real part, elementwise; a real array is its own."""
+    """The real part, elementwise; a real array is its own.
+
+    Example:
+      >>> jnp.real(jnp.array([1 + 2j]))
+      Array([1.], dtype=float32)
+    """
     val = ensure_array("real", val)
     return op.real(val) if is_kind(val, dtypes.complexfloating) else as_array(val)
 
 
 def imag(val: ArrayLike, /) -> Array:
-    """The imaginary part, elementwise; 0 for a real array."""
+    """The imaginary part, elementwise; 0 for a real array.
+
+    Example:
+      >>> jnp.imag(jnp.array([1 + 2j]))
+      Array([2.], dtype=float32)
+    """
     val = ensure_array("imag", val)
     if is_kind(val, dtypes.complexfloating):
         return op.imag(val)
@@ -191,7 +230,12 @@ def imag(val: ArrayLike, /) -> Array:
 
 
 def conjugate(x: ArrayLike, /) -> Array:
-    """The complex conjugate, elementwise; a real array is its own."""
+    """The complex conjugate, elementwise; a real array is its own.
+
+    Example:
+      >>> jnp.conj(jnp.array([1 + 2j]))
+      Array([1.-2.j], dtype=complex64)
+    """
     x = ensure_array("conjugate", x)
     return op.conj(x) if is_kind(x, dtypes.complexfloating) else as_array(x)
 
@@ -206,6 +250,10 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
     Args:
       z: an array or scalar; real numbers have angle 0 or pi.
       deg: whether the result is in degrees.
+
+    Example:
+      >>> jnp.angle(jnp.array([1j, -1.0]), deg=True)
+      Array([ 90., 180.], dtype=float32)
     """
     z = inexact("angle", z)
     if is_kind(z, dtypes.complexfloating):

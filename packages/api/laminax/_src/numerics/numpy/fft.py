@@ -314,13 +314,22 @@ def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, devic
     Raises:
       ValueError: if n is a sequence or d no scalar.
       TypeError: if n is otherwise no integer.
+
+    Example:
+      >>> jnp.fft.fftfreq(4)
+      Array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
     """
     n = _size_argument("fftfreq", n)
     return _frequencies("fftfreq", np.fft.ifftshift(np.arange(-(n // 2), n - n // 2)), n, d, dtype, device)
 
 
 def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
-    """The frequencies of the elements that `rfft` returns: 0, 1, ..., n // 2 over n * d; parameters as for `fftfreq`."""
+    """The frequencies of the elements that `rfft` returns: 0, 1, ..., n // 2 over n * d; parameters as for `fftfreq`.
+
+    Example:
+      >>> jnp.fft.rfftfreq(4)
+      Array([0.  , 0.25, 0.5 ], dtype=float32)
+    """
     n = _size_argument("rfftfreq", n)
     return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype, device)
 
@@ -351,12 +360,21 @@ def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
 
     Returns:
       An array of x's shape, rolled by half the size, rounded down.
+
+    Example:
+      >>> jnp.fft.fftshift(jnp.arange(4))
+      Array([2, 3, 0, 1], dtype=int32)
     """
     return _shifted("fftshift", x, axes, lambda size: size // 2)
 
 
 def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
-    """Moves frequency 0 from the middle of axes to the front: the inverse of `fftshift`; parameters as there."""
+    """Moves frequency 0 from the middle of axes to the front: the inverse of `fftshift`; parameters as there.
+
+    Example:
+      >>> jnp.fft.ifftshift(jnp.arange(4))
+      Array([2, 3, 0, 1], dtype=int32)
+    """
     return _shifted("ifftshift", x, axes, lambda size: -(size // 2))
 
 

@@ -43,10 +43,20 @@ def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None
 
 
 def array_repr(arr: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None) -> str:
-    """The text of an array with its type; parameters as for `numpy.array_repr`."""
+    """The text of an array with its type; parameters as for `numpy.array_repr`.
+
+    Example:
+      >>> jnp.array_repr(jnp.array([1, 2]))
+      'Array([1, 2], dtype=int32)'
+    """
     return "Array" + np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small).removeprefix("array")
 
 
 def array_str(a: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None) -> str:
-    """The text of an array's values; parameters as for `numpy.array_str`."""
+    """The text of an array's values; parameters as for `numpy.array_str`.
+
+    Example:
+      >>> jnp.array_str(jnp.array([1, 2]))
+      '[1 2]'
+    """
     return np.array_str(np.asarray(a), max_line_width, precision, suppress_small)

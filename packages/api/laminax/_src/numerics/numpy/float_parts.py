@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 
 @fused
 def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """|x1| with the sign of x2, elementwise; signed zeros count."""
+    """|x1| with the sign of x2, elementwise; signed zeros count.
+
+    Example:
+      >>> jnp.copysign(jnp.array([1.0, 2.0]), jnp.array([-0.0, 3.0]))
+      Array([-1.,  2.], dtype=float32)
+    """
     size, sign = promote_inexact("copysign", x1, x2)
     if is_kind(size, dtypes.complexfloating):
         raise TypeError("copysign: complex numbers are not accepted")
@@ -84,6 +89,10 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     Args:
       x1: an array or scalar of real numbers.
       x2: an array or scalar of integers.
+
+    Example:
+      >>> jnp.ldexp(jnp.array([0.5]), 4)
+      Array([8.], dtype=float32)
     """
     x1, x2 = ensure_arrays("ldexp", x1, x2)
     if is_kind(x1, dtypes.complexfloating) or is_kind(x2, dtypes.inexact):
@@ -118,6 +127,10 @@ def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
 
     Raises:
       TypeError: for complex numbers.
+
+    Example:
+      >>> jnp.frexp(jnp.array([8.0]))
+      (Array([0.5], dtype=float32), Array([4], dtype=int32))
     """
     x = inexact("frexp", x)
     if is_kind(x, dtypes.complexfloating):
@@ -155,6 +168,10 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
 
     Returns:
       (fraction, whole).
+
+    Example:
+      >>> jnp.modf(jnp.array([1.5, -2.25]))
+      (Array([ 0.5 , -0.25], dtype=float32), Array([ 1., -2.], dtype=float32))
     """
     refuse_out("modf", out)
     x = inexact("modf", x)

@@ -58,6 +58,10 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
     Raises:
       ConcretizationTypeError: if x is traced and length is not given.
       TypeError: if x does not hold integers.
+
+    Example:
+      >>> jnp.bincount(jnp.array([0, 2, 2]), length=4)
+      Array([1, 0, 2, 0], dtype=int32)
     """
     if out_sharding is not None:
         return split_result("bincount", out_sharding, lambda: bincount(x, weights, minlength, length=length))
@@ -100,6 +104,10 @@ def histogram_bin_edges(a: ArrayLike, bins: ArrayLike = 10, range: Sequence | No
 
     Raises:
       NotImplementedError: for the names of NumPy's estimators.
+
+    Example:
+      >>> jnp.histogram_bin_edges(jnp.array([0.0, 4.0]), bins=2)
+      Array([0., 2., 4.], dtype=float32)
     """
     if isinstance(bins, str):
         raise NotImplementedError(f"histogram: the estimator {bins!r} of the number of bins is not supported; give a number or edges")
@@ -149,6 +157,10 @@ def histogram(a: ArrayLike, bins: ArrayLike = 10, range: Sequence | None = None,
 
     Returns:
       (counts, edges).
+
+    Example:
+      >>> jnp.histogram(jnp.array([1.0, 2.0, 2.5]), bins=2)
+      (Array([1., 2.], dtype=float32), Array([1.  , 1.75, 2.5 ], dtype=float32))
     """
     a = ensure_array("histogram", a)
     flat = ravel(a)
@@ -199,6 +211,11 @@ def histogram2d(x: ArrayLike, y: ArrayLike, bins: Any = 10, range: Sequence | No
 
     Returns:
       (counts, edges of x, edges of y).
+
+    Example:
+      >>> jnp.histogram2d(jnp.array([0.0, 1.0]), jnp.array([0.0, 1.0]), bins=2)[0]
+      Array([[1, 0],
+             [0, 1]], dtype=int32)
     """
     x, y = promote_dtypes("histogram2d", x, y)
     if not isinstance(bins, (list, tuple)) and len(shape_of(bins)) == 1:
@@ -222,6 +239,10 @@ def histogramdd(sample: ArrayLike, bins: Any = 10, range: Sequence | None = None
 
     Returns:
       (counts, list of edges).
+
+    Example:
+      >>> jnp.histogramdd(jnp.ones((3, 2)), bins=1)[0]
+      Array([[3]], dtype=int32)
     """
     sample = ensure_array("histogramdd", sample)
     if len(shape_of(sample)) != 2:

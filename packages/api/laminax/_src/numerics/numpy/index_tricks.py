@@ -147,7 +147,12 @@ s_, index_exp = np.s_, np.index_exp
 
 
 def ix_(*args: ArrayLike) -> tuple:
-    """Index arrays for the product of index vectors: each gets an axis of its own; bool vectors mean where they hold."""
+    """Index arrays for the product of index vectors: each gets an axis of its own; bool vectors mean where they hold.
+
+    Example:
+      >>> [x.shape for x in jnp.ix_(jnp.array([0, 1]), jnp.array([0, 1, 2]))]
+      [(2, 1), (1, 3)]
+    """
     vectors = []
     for x in ensure_arrays("ix_", *args):
         if len(shape_of(x)) != 1:
@@ -169,6 +174,10 @@ def unravel_index(indices: ArrayLike, shape: Any) -> tuple:
 
     Returns:
       One integer array for each axis.
+
+    Example:
+      >>> jnp.unravel_index(jnp.array([1, 5]), (2, 3))
+      (Array([0, 1], dtype=int32), Array([1, 2], dtype=int32))
     """
     indices = ensure_array("unravel_index", indices)
     sizes = list(shape) if isinstance(shape, (list, tuple)) or len(shape_of(shape)) else [shape]
@@ -212,6 +221,10 @@ def ravel_multi_index(multi_index: Sequence, dims: Sequence[int], mode: str = "r
     Raises:
       ValueError: if an index is out of bounds with mode="raise", the dtype is too small, or the arguments do not fit.
       ConcretizationTypeError: if an index is traced with mode="raise".
+
+    Example:
+      >>> jnp.ravel_multi_index((jnp.array([0, 1]), jnp.array([1, 2])), (2, 3))
+      Array([1, 5], dtype=int32)
     """
     dims = canonical_shape("ravel_multi_index", dims)
     if len(multi_index) != len(dims):
@@ -256,6 +269,10 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_i
         unless assume_unique_indices is given.
       axis: the axis; None takes the array as flat.
       assume_unique_indices: the caller's word that integers do not repeat, which then may be traced.
+
+    Example:
+      >>> jnp.delete(jnp.array([1, 2, 3]), 1)
+      Array([1, 3], dtype=int32)
     """
     arr = as_array(ensure_array("delete", arr))
     if axis is None:
@@ -303,6 +320,10 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
         function is traced.
       values: what to put in; converted to arr's dtype.
       axis: the axis; None takes the array as flat.
+
+    Example:
+      >>> jnp.insert(jnp.array([1, 3]), 1, 2)
+      Array([1, 2, 3], dtype=int32)
     """
     arr = as_array(ensure_array("insert", arr))
     values = as_array(convert(ensure_array("insert", values), arr.dtype))

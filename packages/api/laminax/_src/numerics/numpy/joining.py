@@ -59,6 +59,10 @@ def concatenate(arrays: Array | Sequence[ArrayLike], axis: int | None = 0, dtype
     Raises:
       ValueError: if there is no array, or one is a scalar.
       TypeError: if the shapes do not fit.
+
+    Example:
+      >>> jnp.concatenate([jnp.array([[1, 2]]), jnp.array([[3, 4]])], axis=1)
+      Array([[1, 2, 3, 4]], dtype=int32)
     """
     return _concatenate(_sequence("concatenate", arrays), axis=axis, dtype=user_dtype("concatenate", dtype))
 
@@ -76,7 +80,12 @@ def _concatenate(arrays: Sequence[ArrayLike], axis: int | None, dtype: Any) -> A
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Array:
-    """Joins arrays along an axis; see `concatenate`."""
+    """Joins arrays along an axis; see `concatenate`.
+
+    Example:
+      >>> jnp.concat([jnp.array([1, 2]), jnp.array([3])])
+      Array([1, 2, 3], dtype=int32)
+    """
     return concatenate(arrays, axis)
 
 
@@ -91,6 +100,11 @@ def stack(arrays: Array | Sequence[ArrayLike], axis: int = 0, out: None = None, 
 
     Raises:
       ValueError: if there is no array, or the shapes differ.
+
+    Example:
+      >>> jnp.stack([jnp.array([1, 2]), jnp.array([3, 4])], axis=1)
+      Array([[1, 3],
+             [2, 4]], dtype=int32)
     """
     refuse_out("stack", out)
     return _stack(_sequence("stack", arrays), axis=axis, dtype=user_dtype("stack", dtype))
@@ -109,24 +123,47 @@ def _stack(arrays: Sequence[Any], axis: int, dtype: Any) -> Array:
 
 
 def vstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
-    """Joins arrays along the first axis; those of one axis become rows."""
+    """Joins arrays along the first axis; those of one axis become rows.
+
+    Example:
+      >>> jnp.vstack([jnp.array([1, 2]), jnp.array([3, 4])])
+      Array([[1, 2],
+             [3, 4]], dtype=int32)
+    """
     arrays = [atleast_2d(x) for x in _sequence("vstack", tup)]
     return concatenate(arrays, 0, dtype)
 
 
 def hstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
-    """Joins arrays along the second axis, or along the first if they have one."""
+    """Joins arrays along the second axis, or along the first if they have one.
+
+    Example:
+      >>> jnp.hstack([jnp.array([1, 2]), jnp.array([3])])
+      Array([1, 2, 3], dtype=int32)
+    """
     arrays = [atleast_1d(x) for x in _sequence("hstack", tup)]
     return concatenate(arrays, 0 if len(arrays[0].shape) == 1 else 1, dtype)
 
 
 def dstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
-    """Joins arrays along the third axis, after `atleast_3d`."""
+    """Joins arrays along the third axis, after `atleast_3d`.
+
+    Example:
+      >>> jnp.dstack([jnp.array([1, 2]), jnp.array([3, 4])])
+      Array([[[1, 3],
+              [2, 4]]], dtype=int32)
+    """
     return concatenate([atleast_3d(x) for x in _sequence("dstack", tup)], 2, dtype)
 
 
 def column_stack(tup: Array | Sequence[ArrayLike]) -> Array:
-    """Joins arrays as columns; those of one axis become columns."""
+    """Joins arrays as columns; those of one axis become columns.
+
+    Example:
+      >>> jnp.column_stack([jnp.array([1, 2]), jnp.array([3, 4])])
+      Array([[1, 3],
+             [2, 4]], dtype=int32)
+    """
     arrays = [as_array(x) for x in _sequence("column_stack", tup)]
     return concatenate([transpose(atleast_2d(x)) if len(x.shape) < 2 else x for x in arrays], 1)
 
@@ -136,6 +173,12 @@ def block(arrays: Sequence[Any]) -> Array:
 
     Raises:
       ValueError: if lists are empty or of different depths.
+
+    Example:
+      >>> jnp.block([[jnp.eye(2), jnp.zeros((2, 1))], [jnp.ones((1, 3))]])
+      Array([[1., 0., 0.],
+             [0., 1., 0.],
+             [1., 1., 1.]], dtype=float32)
     """
     depth = _list_depth(arrays)
     leaves: list = []
@@ -174,7 +217,12 @@ def _block(x: Any, rank: int, depth: int) -> Array:
 
 @fused(static_argnames=("axis",))
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
-    """Joins two arrays along an axis; None joins them as flat arrays."""
+    """Joins two arrays along an axis; None joins them as flat arrays.
+
+    Example:
+      >>> jnp.append(jnp.array([1, 2]), jnp.array([3]))
+      Array([1, 2, 3], dtype=int32)
+    """
     return concatenate([ensure_array("append", arr), ensure_array("append", values)], axis)
 
 
@@ -194,27 +242,53 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list:
 
     Raises:
       ValueError: if the axis cannot be divided into so many equal pieces.
+
+    Example:
+      >>> jnp.split(jnp.arange(4), 2)
+      [Array([0, 1], dtype=int32), Array([2, 3], dtype=int32)]
     """
     return _split("split", ary, indices_or_sections, axis)
 
 
 def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list:
-    """Cuts an array into pieces along an axis; as `split`, but the first pieces may be one longer."""
+    """Cuts an array into pieces along an axis; as `split`, but the first pieces may be one longer.
+
+    Example:
+      >>> jnp.array_split(jnp.arange(5), 2)
+      [Array([0, 1, 2], dtype=int32), Array([3, 4], dtype=int32)]
+    """
     return _split("array_split", ary, indices_or_sections, axis)
 
 
 def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list:
-    """Cuts an array along its first axis; see `split`."""
+    """Cuts an array along its first axis; see `split`.
+
+    Example:
+      >>> jnp.vsplit(jnp.array([[1, 2], [3, 4]]), 2)
+      [Array([[1, 2]], dtype=int32), Array([[3, 4]], dtype=int32)]
+    """
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
 def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list:
-    """Cuts an array along its second axis, or its only one; see `split`."""
+    """Cuts an array along its second axis, or its only one; see `split`.
+
+    Example:
+      >>> jnp.hsplit(jnp.array([[1, 2], [3, 4]]), 2)
+      [Array([[1],
+             [3]], dtype=int32), Array([[2],
+             [4]], dtype=int32)]
+    """
     return _split("hsplit", ary, indices_or_sections, 0 if len(shape_of(ensure_array("hsplit", ary))) == 1 else 1)
 
 
 def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list:
-    """Cuts an array along its third axis; see `split`."""
+    """Cuts an array along its third axis; see `split`.
+
+    Example:
+      >>> [x.shape for x in jnp.dsplit(jnp.ones((1, 2, 4)), 2)]
+      [(1, 2, 2), (1, 2, 2)]
+    """
     return _split("dsplit", ary, indices_or_sections, 2)
 
 
@@ -246,6 +320,10 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple:
 
     Raises:
       ValueError: for a scalar.
+
+    Example:
+      >>> jnp.unstack(jnp.array([[1, 2], [3, 4]]))
+      (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
     """
     x = as_array(ensure_array("unstack", x))
     if not x.shape:

@@ -46,6 +46,10 @@ def logsumexp(a: ArrayLike, axis: Any = None, b: ArrayLike | None = None, keepdi
 
     Returns:
       The array, or a pair (logarithm, sign) with `return_sign`.
+
+    Example:
+      >>> nn.logsumexp(jnp.array([100.0, 100.0]))
+      Array(100.693146, dtype=float32)
     """
     axis = tuple(axis) if isinstance(axis, list) else axis
     return _logsumexp(a, b, where, axis=axis, keepdims=keepdims, return_sign=return_sign)

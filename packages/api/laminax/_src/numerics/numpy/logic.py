@@ -112,7 +112,12 @@ logical_xor = builtin_ufunc(False, reduce=methods.logical("xor"))(
 
 @fused
 def logical_not(x: ArrayLike, /) -> Array:
-    """Whether x is not true, elementwise; numbers are true where they are not 0."""
+    """Whether x is not true, elementwise; numbers are true where they are not 0.
+
+    Example:
+      >>> jnp.logical_not(jnp.array([True, False]))
+      Array([False,  True], dtype=bool)
+    """
     x = ensure_array("logical_not", x)
     return _as_weak_as(op.bitwise_not(truth_of(x, "logical_not")), x)
 
@@ -152,7 +157,12 @@ bitwise_right_shift = alias(right_shift, "bitwise_right_shift")
 
 
 def bitwise_not(x: ArrayLike, /) -> Array:
-    """The complement of the bits of integers or bools, elementwise."""
+    """The complement of the bits of integers or bools, elementwise.
+
+    Example:
+      >>> jnp.invert(jnp.array([0, 5]))
+      Array([-1, -6], dtype=int32)
+    """
     return op.bitwise_not(ensure_array("bitwise_not", x))
 
 
@@ -172,7 +182,12 @@ def bitwise_count(x: ArrayLike, /) -> Array:
 
 @fused
 def isnan(x: ArrayLike, /) -> Array:
-    """Whether x is NaN, elementwise."""
+    """Whether x is NaN, elementwise.
+
+    Example:
+      >>> jnp.isnan(jnp.array([1.0, jnp.nan]))
+      Array([False,  True], dtype=bool)
+    """
     x = ensure_array("isnan", x)
     if not is_kind(x, dtypes.inexact):
         return _as_weak_as(shape_ops.full(shape_of(x), False), x)
@@ -181,7 +196,12 @@ def isnan(x: ArrayLike, /) -> Array:
 
 @fused
 def isfinite(x: ArrayLike, /) -> Array:
-    """Whether x is neither infinite nor NaN, elementwise."""
+    """Whether x is neither infinite nor NaN, elementwise.
+
+    Example:
+      >>> jnp.isfinite(jnp.array([1.0, jnp.inf, jnp.nan]))
+      Array([ True, False, False], dtype=bool)
+    """
     x = ensure_array("isfinite", x)
     if is_kind(x, dtypes.complexfloating):
         return op.bitwise_and(op.is_finite(op.real(x)), op.is_finite(op.imag(x)))
@@ -190,7 +210,12 @@ def isfinite(x: ArrayLike, /) -> Array:
 
 @fused
 def isinf(x: ArrayLike, /) -> Array:
-    """Whether x is infinite, elementwise."""
+    """Whether x is infinite, elementwise.
+
+    Example:
+      >>> jnp.isinf(jnp.array([1.0, jnp.inf]))
+      Array([False,  True], dtype=bool)
+    """
     x = ensure_array("isinf", x)
     if is_kind(x, dtypes.complexfloating):
         return op.bitwise_or(isinf(op.real(x)), isinf(op.imag(x)))
@@ -204,6 +229,10 @@ def isposinf(x: ArrayLike, /, out: None = None) -> Array:
 
     Raises:
       ValueError: for complex numbers.
+
+    Example:
+      >>> jnp.isposinf(jnp.array([jnp.inf, 1.0]))
+      Array([ True, False], dtype=bool)
     """
     return _is_infinity("isposinf", math.inf, x, out)
 
@@ -213,6 +242,10 @@ def isneginf(x: ArrayLike, /, out: None = None) -> Array:
 
     Raises:
       ValueError: for complex numbers.
+
+    Example:
+      >>> jnp.isneginf(jnp.array([-jnp.inf, 1.0]))
+      Array([ True, False], dtype=bool)
     """
     return _is_infinity("isneginf", -math.inf, x, out)
 
@@ -229,7 +262,12 @@ def _is_infinity(name: str, infinity: float, x: Any, out: Any) -> Array:
 
 @fused
 def signbit(x: ArrayLike, /) -> Array:
-    """Whether the sign bit of x is set, elementwise; so it is for -0.0."""
+    """Whether the sign bit of x is set, elementwise; so it is for -0.0.
+
+    Example:
+      >>> jnp.signbit(jnp.array([-0.0, 1.0]))
+      Array([ True, False], dtype=bool)
+    """
     x = ensure_array("signbit", x)
     dtype = dtype_of(x)
     if dtypes.issubdtype(dtype, dtypes.unsignedinteger) or dtype == _BOOL:
@@ -243,7 +281,12 @@ def signbit(x: ArrayLike, /) -> Array:
 
 
 def isreal(x: ArrayLike) -> Array:
-    """Whether the imaginary part is 0, elementwise."""
+    """Whether the imaginary part is 0, elementwise.
+
+    Example:
+      >>> jnp.isreal(jnp.array([1 + 0j, 1j]))
+      Array([ True, False], dtype=bool)
+    """
     x = ensure_array("isreal", x)
     if not is_kind(x, dtypes.complexfloating):
         return _as_weak_as(shape_ops.full(shape_of(x), True), x)
@@ -251,7 +294,12 @@ def isreal(x: ArrayLike) -> Array:
 
 
 def iscomplex(x: ArrayLike) -> Array:
-    """Whether the imaginary part is not 0, elementwise."""
+    """Whether the imaginary part is not 0, elementwise.
+
+    Example:
+      >>> jnp.iscomplex(jnp.array([1 + 0j, 1j]))
+      Array([False,  True], dtype=bool)
+    """
     x = ensure_array("iscomplex", x)
     if not is_kind(x, dtypes.complexfloating):
         return _as_weak_as(shape_ops.full(shape_of(x), False), x)
@@ -259,7 +307,12 @@ def iscomplex(x: ArrayLike) -> Array:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether x has a complex dtype; lists and the like are converted first."""
+    """Whether x has a complex dtype; lists and the like are converted first.
+
+    Example:
+      >>> jnp.iscomplexobj(jnp.array([1j]))
+      True
+    """
     if x is None:
         return False
     dtype = getattr(x, "dtype", None)
@@ -269,12 +322,22 @@ def iscomplexobj(x: Any) -> bool:
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether x has no complex dtype."""
+    """Whether x has no complex dtype.
+
+    Example:
+      >>> jnp.isrealobj(jnp.array([1.0]))
+      True
+    """
     return not iscomplexobj(x)
 
 
 def isscalar(element: Any) -> bool:
-    """Whether x is a scalar: a Python scalar, or an array of rank 0."""
+    """Whether x is a scalar: a Python scalar, or an array of rank 0.
+
+    Example:
+      >>> jnp.isscalar(3.0)
+      True
+    """
     if hasattr(element, "__jax_array__"):
         element = element.__jax_array__()
     if type(element) in dtypes.python_scalar_types or isinstance(element, (np.generic, np.ndarray, Tracer)) or hasattr(element, "aval"):
@@ -298,6 +361,10 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike
     Returns:
       A bool array. Infinities are close to themselves alone; numbers that are not inexact must be equal up to the
       tolerances too.
+
+    Example:
+      >>> jnp.isclose(jnp.array([1.0, 2.0]), jnp.array([1.0, 2.1]))
+      Array([ True, False], dtype=bool)
     """
     a, b = promote_arrays("isclose", *ensure_arrays("isclose", a, b))
     dtype = dtype_of(a)
@@ -324,6 +391,10 @@ def allclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLik
 
     Returns:
       A bool scalar.
+
+    Example:
+      >>> jnp.allclose(jnp.array([1.0, 2.0]), jnp.array([1.0, 2.0 + 1e-7]))
+      Array(True, dtype=bool)
     """
     close = isclose(a, b, rtol, atol, equal_nan)
     return reduce_and(close, tuple(range(len(close.shape))))
@@ -348,6 +419,10 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
 
     Returns:
       A bool scalar.
+
+    Example:
+      >>> jnp.array_equal(jnp.array([1, 2]), jnp.array([1, 2]))
+      Array(True, dtype=bool)
     """
     return _whole_equality("array_equal", a1, a2, equal_nan, lambda s, t: s == t)
 
@@ -357,6 +432,10 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
 
     Returns:
       A bool scalar.
+
+    Example:
+      >>> jnp.array_equiv(jnp.array([1, 1]), jnp.array([[1, 1], [1, 1]]))
+      Array(True, dtype=bool)
     """
     def compatible(s: Any, t: Any) -> Any:
         try:

@@ -58,6 +58,10 @@ def dot(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_
 
     Raises:
       TypeError: if the summed sizes differ.
+
+    Example:
+      >>> jnp.dot(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))
+      Array([3, 7], dtype=int32)
     """
     if out_sharding is not None:
         return split_result("dot", out_sharding, lambda: dot(a, b, precision=precision, preferred_element_type=preferred_element_type),
@@ -98,6 +102,11 @@ def matmul(a: ArrayLike, b: ArrayLike, *, precision: str | None = None, preferre
     Raises:
       ValueError: for a scalar.
       TypeError: if the contracted sizes differ or leading axes do not broadcast.
+
+    Example:
+      >>> jnp.matmul(jnp.array([[1, 2], [3, 4]]), jnp.array([[1], [1]]))
+      Array([[3],
+             [7]], dtype=int32)
     """
     if out_sharding is not None:
         return split_result("matmul", out_sharding,
@@ -114,7 +123,12 @@ def _matmul(a: ArrayLike, b: ArrayLike, precision: str | None, preferred: Any) -
 
 @fused
 def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Products of matrices [..., m, n] and vectors [..., n], leading axes broadcast; the result is [..., m]."""
+    """Products of matrices [..., m, n] and vectors [..., n], leading axes broadcast; the result is [..., m].
+
+    Example:
+      >>> jnp.matvec(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))
+      Array([3, 7], dtype=int32)
+    """
     x1, x2 = ensure_arrays("matvec", x1, x2)
     if len(shape_of(x1)) < 2 or not shape_of(x2):
         raise ValueError(f"matvec: shapes [..., m, n] and [..., n] are expected, got {shape_of(x1)} and {shape_of(x2)}")
@@ -124,7 +138,12 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @fused
 def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Products of conjugated vectors [..., n] and matrices [..., n, m], leading axes broadcast; the result is [..., m]."""
+    """Products of conjugated vectors [..., n] and matrices [..., n, m], leading axes broadcast; the result is [..., m].
+
+    Example:
+      >>> jnp.vecmat(jnp.array([1, 1]), jnp.array([[1, 2], [3, 4]]))
+      Array([4, 6], dtype=int32)
+    """
     x1, x2 = ensure_arrays("vecmat", x1, x2)
     if len(shape_of(x2)) < 2 or not shape_of(x1):
         raise ValueError(f"vecmat: shapes [..., n] and [..., n, m] are expected, got {shape_of(x1)} and {shape_of(x2)}")
@@ -145,6 +164,10 @@ def vdot(a: ArrayLike, b: ArrayLike, *, precision: str | None = None, preferred_
 
     Returns:
       A scalar.
+
+    Example:
+      >>> jnp.vdot(jnp.array([1j, 2]), jnp.array([1j, 2]))
+      Array(5.+0.j, dtype=complex64)
     """
     return _vdot(a, b, precision=_precision(precision), preferred=user_dtype("vdot", preferred_element_type))
 
@@ -164,6 +187,10 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Any = 
       x1, x2: arrays with one size along the axis.
       axis: the axis, counted from the end.
       precision, preferred_element_type: as for `dot`.
+
+    Example:
+      >>> jnp.vecdot(jnp.ones((2, 3)), jnp.ones(3))
+      Array([3., 3.], dtype=float32)
     """
     return _vecdot(x1, x2, axis=axis, precision=_precision(precision), preferred=user_dtype("vecdot", preferred_element_type))
 
@@ -179,7 +206,12 @@ def _vecdot(x1: ArrayLike, x2: ArrayLike, axis: int, precision: Any, preferred: 
 
 
 def inner(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: DTypeLike | None = None) -> Array:
-    """Sum of products over the last axes of both arrays; a scalar multiplies elementwise. Parameters as for `dot`."""
+    """Sum of products over the last axes of both arrays; a scalar multiplies elementwise. Parameters as for `dot`.
+
+    Example:
+      >>> jnp.inner(jnp.array([1, 2]), jnp.array([3, 4]))
+      Array(11, dtype=int32)
+    """
     return _inner(a, b, precision=_precision(precision), preferred=user_dtype("inner", preferred_element_type))
 
 
@@ -193,7 +225,13 @@ def _inner(a: ArrayLike, b: ArrayLike, precision: Any, preferred: Any) -> Array:
 
 @fused
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
-    """Products of all elements of the flat a with all of the flat b: [m, n]."""
+    """Products of all elements of the flat a with all of the flat b: [m, n].
+
+    Example:
+      >>> jnp.outer(jnp.array([1, 2]), jnp.array([3, 4]))
+      Array([[3, 4],
+             [6, 8]], dtype=int32)
+    """
     refuse_out("outer", out)
     a, b = promote_dtypes("outer", a, b)
     m, n = math.prod(shape_of(a)), math.prod(shape_of(b))
@@ -216,6 +254,11 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: int | list | tuple = 2, *, preci
 
     Raises:
       TypeError: if the axes do not fit.
+
+    Example:
+      >>> jnp.tensordot(jnp.ones((2, 3)), jnp.ones((3, 2)), axes=1)
+      Array([[3., 3.],
+             [3., 3.]], dtype=float32)
     """
     if out_sharding is not None:
         return split_result("tensordot", out_sharding,
@@ -252,7 +295,13 @@ def _tensordot(a: Any, b: Any, axes: Any, precision: Precision | str | None, pre
 
 @fused
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
-    """Kronecker product: each element of a replaced by its product with b."""
+    """Kronecker product: each element of a replaced by its product with b.
+
+    Example:
+      >>> jnp.kron(jnp.eye(2), jnp.array([[1.0, 2.0]]))
+      Array([[1., 2., 0., 0.],
+             [0., 0., 1., 2.]], dtype=float32)
+    """
     a, b = promote_dtypes("kron", a, b)
     rank = max(len(shape_of(a)), len(shape_of(b)))
     a_shape = (1,) * (rank - len(shape_of(a))) + shape_of(a)
@@ -276,6 +325,10 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: i
 
     Raises:
       ValueError: if a vector has neither 2 nor 3 components.
+
+    Example:
+      >>> jnp.cross(jnp.array([1.0, 0.0, 0.0]), jnp.array([0.0, 1.0, 0.0]))
+      Array([0., 0., 1.], dtype=float32)
     """
     if axis is not None:
         axisa = axisb = axisc = axis

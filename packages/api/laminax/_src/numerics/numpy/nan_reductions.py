@@ -92,7 +92,12 @@ def _nan_extreme(name: str, a: ArrayLike, axis: int | None, keepdims: bool, init
 
 
 def nanargmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
-    """Index of the greatest element along an axis, NaN left out; -1 where there is nothing else. As `argmax` otherwise."""
+    """Index of the greatest element along an axis, NaN left out; -1 where there is nothing else. As `argmax` otherwise.
+
+    Example:
+      >>> jnp.nanargmax(jnp.array([1.0, jnp.nan, 3.0]))
+      Array(2, dtype=int32)
+    """
     refuse_out("nanargmax", out)
     return _nanargmax(a, axis=static_axis("nanargmax", axis), keepdims=bool(keepdims))
 
@@ -103,7 +108,12 @@ def _nanargmax(a: ArrayLike, axis: int, keepdims: bool) -> Array:
 
 
 def nanargmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
-    """Index of the least element along an axis, NaN left out; -1 where there is nothing else. As `argmin` otherwise."""
+    """Index of the least element along an axis, NaN left out; -1 where there is nothing else. As `argmin` otherwise.
+
+    Example:
+      >>> jnp.nanargmin(jnp.array([jnp.nan, 2.0, 3.0]))
+      Array(1, dtype=int32)
+    """
     refuse_out("nanargmin", out)
     return _nanargmin(a, axis=static_axis("nanargmin", axis), keepdims=bool(keepdims))
 

@@ -52,6 +52,10 @@ def pad(array: Any, pad_width: Any, mode: str | Callable = "constant", **kwargs:
     Raises:
       ValueError: if the widths do not fit, or are negative but for "constant".
       NotImplementedError: for an unknown mode.
+
+    Example:
+      >>> jnp.pad(jnp.array([1, 2]), (1, 2))
+      Array([0, 1, 2, 0, 0], dtype=int32)
     """
     array = as_array(ensure_array("pad", array))
     widths = _pad_widths(pad_width, len(array.shape))

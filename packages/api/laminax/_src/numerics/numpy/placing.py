@@ -39,6 +39,11 @@ def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: 
 
     Returns:
       A changed copy of arr.
+
+    Example:
+      >>> jnp.put_along_axis(jnp.zeros((2, 2)), jnp.array([[1], [0]]), 5.0, axis=1, inplace=False)
+      Array([[0., 5.],
+             [5., 0.]], dtype=float32)
     """
     refuse_inplace("put_along_axis", inplace)
     arr, indices, values = ensure_arrays("put_along_axis", arr, indices, values)
@@ -71,6 +76,10 @@ def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str | None = None, *, inplac
 
     Returns:
       A changed copy of a.
+
+    Example:
+      >>> jnp.put(jnp.zeros(3), jnp.array([1]), 5.0, inplace=False)
+      Array([0., 5., 0.], dtype=float32)
     """
     refuse_inplace("put", inplace)
     a, ind, v = ensure_arrays("put", a, ind, v)
@@ -97,6 +106,10 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
 
     Raises:
       ValueError: if there are no values, or the sizes differ.
+
+    Example:
+      >>> jnp.place(jnp.array([1, 2, 3]), jnp.array([True, False, True]), jnp.array([0]), inplace=False)
+      Array([0, 2, 0], dtype=int32)
     """
     refuse_inplace("place", inplace)
     arr, mask, vals = ensure_arrays("place", arr, mask, vals)

@@ -53,6 +53,10 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
       p: the coefficients, highest power first; further axes are broadcast against x.
       x: the points.
       unroll: without effect; the rule is a loop for more coefficients than this.
+
+    Example:
+      >>> jnp.polyval(jnp.array([1.0, 0.0, -1.0]), 3.0)
+      Array(8., dtype=float32)
     """
     return _polyval(p, x, unroll=operator.index(unroll))
 
@@ -86,12 +90,22 @@ def _of_rank(coefficient: Any, shape: tuple) -> Any:
 
 
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """The sum of two polynomials."""
+    """The sum of two polynomials.
+
+    Example:
+      >>> jnp.polyadd(jnp.array([1, 2]), jnp.array([1, 0, 0]))
+      Array([1, 1, 2], dtype=int32)
+    """
     return _combine("polyadd", a1, a2, operators.add)
 
 
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """The difference of two polynomials."""
+    """The difference of two polynomials.
+
+    Example:
+      >>> jnp.polysub(jnp.array([1, 2]), jnp.array([1, 0, 0]))
+      Array([-1,  1,  2], dtype=int32)
+    """
     return _combine("polysub", a1, a2, operators.subtract)
 
 
@@ -114,6 +128,10 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
     Args:
       a1, a2: the coefficients.
       trim_leading_zeros: whether zeros in front are removed first, which needs known values.
+
+    Example:
+      >>> jnp.polymul(jnp.array([1, 1]), jnp.array([1, 2]))
+      Array([1., 3., 2.], dtype=float32)
     """
     a1, a2 = map(atleast_1d, promote_inexact("polymul", a1, a2))
     if trim_leading_zeros and (a1.shape[0] > 1 or a2.shape[0] > 1):
@@ -132,6 +150,10 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
 
     Returns:
       (quotient, remainder).
+
+    Example:
+      >>> jnp.polydiv(jnp.array([1.0, 3.0, 2.0]), jnp.array([1.0, 1.0]))
+      (Array([1., 2.], dtype=float32), Array([0., 0., 0.], dtype=float32))
     """
     u, v = atleast_1d(*promote_inexact("polydiv", u, v))
     if not v.shape[0]:
@@ -148,7 +170,12 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
 
 
 def polyder(p: ArrayLike, m: int = 1) -> Array:
-    """The m-th derivative of a polynomial."""
+    """The m-th derivative of a polynomial.
+
+    Example:
+      >>> jnp.polyder(jnp.array([1, 2, 3]))
+      Array([2., 2.], dtype=float32)
+    """
     p = ensure_array("polyder", p)
     _check_coefficients("polyder", p)
     m = operator.index(m)
@@ -172,6 +199,10 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
       p: the coefficients.
       m: how often.
       k: the constants of integration, one for each time, by default 0.
+
+    Example:
+      >>> jnp.polyint(jnp.array([2.0, 1.0]))
+      Array([1., 1., 0.], dtype=float32)
     """
     m = operator.index(m)
     if m < 0:
@@ -194,7 +225,12 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
 
 
 def poly(seq_of_zeros: ArrayLike) -> Array:
-    """The polynomial with given roots, or the characteristic polynomial of a square matrix."""
+    """The polynomial with given roots, or the characteristic polynomial of a square matrix.
+
+    Example:
+      >>> jnp.poly(jnp.array([1.0, 2.0]))
+      Array([ 1., -3.,  2.], dtype=float32)
+    """
     roots_ = atleast_1d(as_array(ensure_array("poly", seq_of_zeros)))
     if len(roots_.shape) == 2 and roots_.shape[0] == roots_.shape[1] and roots_.shape[0]:
         from laminax_ir.ops.linalg import eig
@@ -223,6 +259,10 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
 
     Returns:
       A complex vector.
+
+    Example:
+      >>> jnp.sort(jnp.roots(jnp.array([1.0, -3.0, 2.0])).real).round(3)
+      Array([1., 2.], dtype=float32)
     """
     p = ensure_array("roots", p)
     p = atleast_1d(convert(p, dtypes.to_inexact_dtype(dtype_of(p))))
@@ -281,6 +321,10 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, fu
 
     Raises:
       ValueError, TypeError: if the shapes do not fit.
+
+    Example:
+      >>> jnp.polyfit(jnp.array([0.0, 1.0, 2.0]), jnp.array([1.0, 3.0, 5.0]), 1).round(3)
+      Array([2., 1.], dtype=float32)
     """
     deg = operator.index(deg)
     if deg < 0:

@@ -70,6 +70,10 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: int | tuple[int, ...] | None = No
       NotImplementedError: if weights are given with another method than "inverted_cdf".
 
     Source for weights: Hyndman and Fan, "Sample Quantiles in Statistical Packages", The American Statistician, 1996, definition 1.
+
+    Example:
+      >>> jnp.quantile(jnp.array([1.0, 2.0, 3.0]), 0.5)
+      Array(2., dtype=float32)
     """
     _refuse_in_place("quantile", out, overwrite_input)
     return _quantile_of("quantile", a, q, weights, axis, method, keepdims, False, 1.0)
@@ -77,14 +81,24 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: int | tuple[int, ...] | None = No
 
 def nanquantile(a: ArrayLike, q: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
                 method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None) -> Array:
-    """The values below which given fractions of the elements lie, NaN left out; see `quantile`."""
+    """The values below which given fractions of the elements lie, NaN left out; see `quantile`.
+
+    Example:
+      >>> jnp.nanquantile(jnp.array([1.0, jnp.nan, 3.0]), 0.5)
+      Array(2., dtype=float32)
+    """
     _refuse_in_place("nanquantile", out, overwrite_input)
     return _quantile_of("nanquantile", a, q, weights, axis, method, keepdims, True, 1.0)
 
 
 def percentile(a: ArrayLike, q: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
                method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None, out_sharding: Any = None) -> Array:
-    """The values below which given percentages of the elements lie; q is from 0 to 100; see `quantile`."""
+    """The values below which given percentages of the elements lie; q is from 0 to 100; see `quantile`.
+
+    Example:
+      >>> jnp.percentile(jnp.array([1.0, 2.0, 3.0]), 50)
+      Array(2., dtype=float32)
+    """
     _refuse_in_place("percentile", out, overwrite_input)
     if out_sharding is not None:
         return split_result("percentile", out_sharding, lambda: percentile(a, q, axis, method=method, keepdims=keepdims, weights=weights))
@@ -93,14 +107,24 @@ def percentile(a: ArrayLike, q: ArrayLike, axis: int | tuple[int, ...] | None = 
 
 def nanpercentile(a: ArrayLike, q: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
                   method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None) -> Array:
-    """The values below which given percentages of the elements lie, NaN left out; see `percentile`."""
+    """The values below which given percentages of the elements lie, NaN left out; see `percentile`.
+
+    Example:
+      >>> jnp.nanpercentile(jnp.array([1.0, jnp.nan, 3.0]), 50)
+      Array(2., dtype=float32)
+    """
     _refuse_in_place("nanpercentile", out, overwrite_input)
     return _quantile_of("nanpercentile", a, q, weights, axis, method, keepdims, True, 100.0)
 
 
 def median(a: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
            keepdims: bool = False) -> Array:
-    """The middle of the sorted elements, or the mean of the two in the middle; parameters as for `quantile`."""
+    """The middle of the sorted elements, or the mean of the two in the middle; parameters as for `quantile`.
+
+    Example:
+      >>> jnp.median(jnp.array([1.0, 9.0, 2.0]))
+      Array(2., dtype=float32)
+    """
     _refuse_in_place("median", out, overwrite_input)
     return _median(a, axis=static_axis("median", axis), keepdims=bool(keepdims))
 
@@ -112,7 +136,12 @@ def _median(a: ArrayLike, axis: Any, keepdims: bool) -> Array:
 
 def nanmedian(a: ArrayLike, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
               keepdims: bool = False) -> Array:
-    """The median, NaN left out; parameters as for `quantile`."""
+    """The median, NaN left out; parameters as for `quantile`.
+
+    Example:
+      >>> jnp.nanmedian(jnp.array([1.0, jnp.nan, 3.0]))
+      Array(2., dtype=float32)
+    """
     _refuse_in_place("nanmedian", out, overwrite_input)
     return _quantile_of("nanmedian", a, 0.5, None, axis, "midpoint", keepdims, True, 1.0)
 

@@ -59,6 +59,10 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: DTypeLike | No
       TypeError: if an argument is traced: the shape depends on it.
       ValueError: if an argument is not a scalar, or complex.
       ZeroDivisionError: if step is zero.
+
+    Example:
+      >>> jnp.arange(2, 8, 2)
+      Array([2, 4, 6], dtype=int32)
     """
     if out_sharding is not None:
         return split_result("arange", out_sharding, lambda: arange(start, stop, step, dtype, device=device))
@@ -152,6 +156,10 @@ def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
 
     Raises:
       ValueError: if num is negative.
+
+    Example:
+      >>> jnp.linspace(0, 1, 5)
+      Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
     num = size_of(num)
     if num < 0:
@@ -206,6 +214,10 @@ def logspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
       num, endpoint, axis: as for `linspace`.
       base: the base.
       dtype: the dtype, by default the float that the arguments promote to.
+
+    Example:
+      >>> jnp.logspace(0, 2, 3)
+      Array([  1.,  10., 100.], dtype=float32)
     """
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     result = power(base, exponents)
@@ -221,6 +233,10 @@ def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool =
       start, stop: the first and the last number, not zero and of one sign, scalars or arrays.
       num, endpoint, axis: as for `linspace`.
       dtype: the dtype, by default the float that the arguments promote to.
+
+    Example:
+      >>> jnp.geomspace(1, 100, 3)
+      Array([  1.,  10., 100.], dtype=float32)
     """
     result = _geomspace(start, stop, num=operator.index(num), endpoint=bool(endpoint), axis=axis)
     dtype = user_dtype("geomspace", dtype)
@@ -258,6 +274,12 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
     Returns:
       One array for each argument.
+
+    Example:
+      >>> jnp.meshgrid(jnp.array([1, 2]), jnp.array([3, 4]))
+      (Array([[1, 2],
+             [1, 2]], dtype=int32), Array([[3, 3],
+             [4, 4]], dtype=int32))
     """
     if not copy:
         raise ValueError("meshgrid: copy=False is not supported, because arrays share no memory that changes")
@@ -291,6 +313,11 @@ def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: b
 
     Returns:
       An array of shape [len(dimensions), *dimensions], or with sparse a tuple.
+
+    Example:
+      >>> jnp.indices((2, 2))[0]
+      Array([[0, 0],
+             [1, 1]], dtype=int32)
     """
     shape = canonical_shape("indices", dimensions)
     dtype = user_dtype("indices", int if dtype is None else dtype)

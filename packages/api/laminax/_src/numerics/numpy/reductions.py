@@ -187,6 +187,10 @@ def count_nonzero(a: ArrayLike, axis: int | tuple[int, ...] | None = None, keepd
       a: an array or scalar.
       axis: the axis or axes; None is all.
       keepdims: whether the reduced axes stay, with size 1.
+
+    Example:
+      >>> jnp.count_nonzero(jnp.array([0, 4, 5]))
+      Array(2, dtype=int32)
     """
     return _count_nonzero(a, axis=static_axis("count_nonzero", axis), keepdims=keepdims)
 
@@ -211,6 +215,10 @@ def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bo
 
     Raises:
       ValueError: if the axis is out of range or empty.
+
+    Example:
+      >>> jnp.argmax(jnp.array([[1, 9], [7, 3]]), axis=1)
+      Array([1, 0], dtype=int32)
     """
     refuse_out("argmax", out)
     return _argmax(a, axis=static_axis("argmax", axis), keepdims=bool(keepdims))
@@ -222,7 +230,12 @@ def _argmax(a: ArrayLike, axis: int | None, keepdims: bool) -> Array:
 
 
 def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
-    """Index of the least element along an axis; parameters as for `argmax`; NaN counts as the least."""
+    """Index of the least element along an axis; parameters as for `argmax`; NaN counts as the least.
+
+    Example:
+      >>> jnp.argmin(jnp.array([[1, 9], [7, 3]]), axis=1)
+      Array([0, 1], dtype=int32)
+    """
     refuse_out("argmin", out)
     return _argmin(a, axis=static_axis("argmin", axis), keepdims=bool(keepdims))
 
@@ -249,7 +262,12 @@ def _position(name: str, a: ArrayLike, axis: int | None, keepdims: bool, functio
 
 
 def ptp(a: ArrayLike, axis: Any = None, out: None = None, keepdims: bool = False) -> Array:
-    """Peak to peak: the maximum over axes less the minimum; parameters as for `max`."""
+    """Peak to peak: the maximum over axes less the minimum; parameters as for `max`.
+
+    Example:
+      >>> jnp.ptp(jnp.array([1, 9, 4]))
+      Array(8, dtype=int32)
+    """
     refuse_out("ptp", out)
     return _ptp(a, axis=static_axis("ptp", axis), keepdims=keepdims)
 

@@ -40,7 +40,12 @@ if TYPE_CHECKING:
 
 
 def tile(A: ArrayLike, reps: int | Sequence[int]) -> Array:
-    """Repeats an array as a whole, reps[i] times along axis i; missing axes and counts are added in front."""
+    """Repeats an array as a whole, reps[i] times along axis i; missing axes and counts are added in front.
+
+    Example:
+      >>> jnp.tile(jnp.array([1, 2]), 2)
+      Array([1, 2, 1, 2], dtype=int32)
+    """
     A = as_array(ensure_array("tile", A))
     given: Any = reps
     counts = canonical_shape("tile", (given,) if np.ndim(given) == 0 else tuple(given))
@@ -66,6 +71,10 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *, total_r
 
     Raises:
       ConcretizationTypeError: if repeats is traced and total_repeat_length is not given.
+
+    Example:
+      >>> jnp.repeat(jnp.array([1, 2]), 2)
+      Array([1, 1, 2, 2], dtype=int32)
     """
     if out_sharding is not None:
         return split_result("repeat", out_sharding, lambda: repeat(a, repeats, axis, total_repeat_length=total_repeat_length))
@@ -120,6 +129,10 @@ def roll(a: ArrayLike, shift: ArrayLike, axis: int | Sequence[int] | None = None
       a: an array.
       shift: by how many places, one number for each axis; may be traced.
       axis: the axis or axes; None rolls the flat array.
+
+    Example:
+      >>> jnp.roll(jnp.array([1, 2, 3]), 1)
+      Array([3, 1, 2], dtype=int32)
     """
     if type(shift) is int and (axis is None or type(axis) is int):
         return _roll_one(a, shift=shift, axis=axis)
@@ -181,7 +194,13 @@ def _roll_by_traced(a: ArrayLike, shifts: Sequence[ArrayLike], axes: tuple[int, 
 
 
 def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
-    """The elements, repeated as often as needed or cut off, in another shape."""
+    """The elements, repeated as often as needed or cut off, in another shape.
+
+    Example:
+      >>> jnp.resize(jnp.array([1, 2]), (2, 3))
+      Array([[1, 2, 1],
+             [2, 1, 2]], dtype=int32)
+    """
     new_shape = canonical_shape("resize", new_shape)
     if any(n < 0 for n in new_shape):
         raise ValueError(f"resize: all sizes of new_shape must be non-negative, got {new_shape}")
@@ -200,6 +219,10 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
       filt: an array, not traced.
       trim: "f" for the front, "b" for the back, "fb" for both.
       axis: the axis or axes to trim; None is all.
+
+    Example:
+      >>> jnp.trim_zeros(jnp.array([0, 1, 2, 0]))
+      Array([1, 2], dtype=int32)
     """
     filt = as_array(ensure_array("trim_zeros", filt) if not isinstance(filt, (list, tuple)) else np.asarray(filt))
     values = concrete_numpy("trim_zeros", "the array", filt)

@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 
 def shape(a: ArrayLike) -> tuple[int, ...]:
-    """The sizes of the axes of an array or scalar; of a list too, which is deprecated."""
+    """The sizes of the axes of an array or scalar; of a list too, which is deprecated.
+
+    Example:
+      >>> jnp.shape(jnp.ones((2, 3)))
+      (2, 3)
+    """
     return _shape("shape", a)
 
 
@@ -41,12 +46,22 @@ def _shape(name: str, a: Any) -> tuple[int, ...]:
 
 
 def ndim(a: Any) -> int:
-    """The number of axes of an array or scalar; of a list too, which is deprecated."""
+    """The number of axes of an array or scalar; of a list too, which is deprecated.
+
+    Example:
+      >>> jnp.ndim(jnp.ones((2, 3)))
+      2
+    """
     return len(_shape("ndim", a))
 
 
 def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
-    """The number of elements of an array or scalar, or along some of its axes; of a list too, which is deprecated."""
+    """The number of elements of an array or scalar, or along some of its axes; of a list too, which is deprecated.
+
+    Example:
+      >>> jnp.size(jnp.ones((2, 3)))
+      6
+    """
     sizes = _shape("size", a)
     axes = axis_tuple("size", axis, len(sizes))
     return math.prod(sizes[i] for i in axes)
@@ -65,6 +80,11 @@ def reshape(a: ArrayLike, shape: Any, order: str = "C", *, copy: bool | None = N
     Raises:
       TypeError: if the number of elements does not fit.
       NotImplementedError: for order "A".
+
+    Example:
+      >>> jnp.reshape(jnp.arange(6), (2, -1))
+      Array([[0, 1, 2],
+             [3, 4, 5]], dtype=int32)
     """
     if copy is False:
         raise NotImplementedError("reshape: copy=False is not supported, because arrays share no memory that changes")
@@ -104,7 +124,12 @@ def _resolved_shape(a: Any, shape: Any) -> tuple[int, ...]:
 
 
 def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
-    """The elements in one axis; parameters as for `reshape`."""
+    """The elements in one axis; parameters as for `reshape`.
+
+    Example:
+      >>> jnp.ravel(jnp.array([[1, 2], [3, 4]]))
+      Array([1, 2, 3, 4], dtype=int32)
+    """
     if order == "K":
         raise NotImplementedError("ravel: order='K' is not supported; use 'C' or 'F'")
     if out_sharding is not None:
@@ -126,6 +151,10 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
 
     Raises:
       ValueError: if an axis is out of range or not of size 1.
+
+    Example:
+      >>> jnp.squeeze(jnp.ones((2, 1))).shape
+      (2,)
     """
     a = as_array(ensure_array("squeeze", a))
     if axis is None:
@@ -144,6 +173,10 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
 
     Raises:
       ValueError: if a place is out of range or given twice.
+
+    Example:
+      >>> jnp.expand_dims(jnp.array([1, 2]), 0)
+      Array([[1, 2]], dtype=int32)
     """
     a = as_array(ensure_array("expand_dims", a))
     places: Any = axis
@@ -158,6 +191,11 @@ def broadcast_to(array: ArrayLike, shape: int | Sequence[int], *, out_sharding: 
 
     Raises:
       ValueError: if the array does not broadcast to the shape.
+
+    Example:
+      >>> jnp.broadcast_to(jnp.array([1, 2]), (2, 2))
+      Array([[1, 2],
+             [1, 2]], dtype=int32)
     """
     if out_sharding is not None:
         return split_result("broadcast_to", out_sharding, lambda: broadcast_to(array, shape))
@@ -178,6 +216,10 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
 
     Raises:
       ValueError: if there is none.
+
+    Example:
+      >>> jnp.broadcast_shapes((2, 1), (3,))
+      (2, 3)
     """
     return shape_arguments.broadcast_shapes(*[(s,) if isinstance(s, (int, np.integer)) else tuple(s) for s in shapes])
 
@@ -187,6 +229,10 @@ def broadcast_arrays(*args: Any) -> tuple:
 
     Raises:
       ValueError: if there is none.
+
+    Example:
+      >>> [x.shape for x in jnp.broadcast_arrays(jnp.ones((2, 1)), jnp.ones(3))]
+      [(2, 3), (2, 3)]
     """
     arrays = [as_array(x) for x in ensure_arrays("broadcast_arrays", *args)]
     shapes = [tuple(x.shape) for x in arrays]
@@ -197,17 +243,32 @@ def broadcast_arrays(*args: Any) -> tuple:
 
 
 def atleast_1d(*arys: Any) -> Any:
-    """The arguments with at least one axis: one array, or a tuple of several."""
+    """The arguments with at least one axis: one array, or a tuple of several.
+
+    Example:
+      >>> jnp.atleast_1d(3.0)
+      Array([3.], dtype=float32, weak_type=True)
+    """
     return _at_least("atleast_1d", arys, ((0,),))
 
 
 def atleast_2d(*arys: Any) -> Any:
-    """The arguments with at least two axes, new ones in front: one array, or a tuple of several."""
+    """The arguments with at least two axes, new ones in front: one array, or a tuple of several.
+
+    Example:
+      >>> jnp.atleast_2d(jnp.array([1, 2]))
+      Array([[1, 2]], dtype=int32)
+    """
     return _at_least("atleast_2d", arys, ((0, 1), (0,)))
 
 
 def atleast_3d(*arys: ArrayLike) -> Array:
-    """The arguments with at least three axes: [n] becomes [1, n, 1], [m, n] becomes [m, n, 1]."""
+    """The arguments with at least three axes: [n] becomes [1, n, 1], [m, n] becomes [m, n, 1].
+
+    Example:
+      >>> jnp.atleast_3d(jnp.array([1, 2])).shape
+      (1, 2, 1)
+    """
     return _at_least("atleast_3d", arys, ((0, 1, 2), (0, 2), (2,)))
 
 
@@ -230,7 +291,13 @@ def _with_axes(x: ArrayLike, axes: tuple[int, ...]) -> Array:
 
 
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
-    """Reorders the axes: axis i of the result is axis axes[i] of the argument; by default they are reversed."""
+    """Reorders the axes: axis i of the result is axis axes[i] of the argument; by default they are reversed.
+
+    Example:
+      >>> jnp.transpose(jnp.array([[1, 2], [3, 4]]))
+      Array([[1, 3],
+             [2, 4]], dtype=int32)
+    """
     a = as_array(ensure_array("transpose", a))
     rank = len(a.shape)
     permutation = tuple(reversed(range(rank))) if axes is None else axis_tuple("transpose", tuple(axes), rank)
@@ -240,7 +307,12 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 
 
 def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
-    """Reorders the axes; see `transpose`."""
+    """Reorders the axes; see `transpose`.
+
+    Example:
+      >>> jnp.permute_dims(jnp.ones((2, 3, 4)), (2, 0, 1)).shape
+      (4, 2, 3)
+    """
     return transpose(a, axes)
 
 
@@ -249,6 +321,11 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
 
     Raises:
       ValueError: if there are fewer than two.
+
+    Example:
+      >>> jnp.matrix_transpose(jnp.array([[1, 2], [3, 4]]))
+      Array([[1, 3],
+             [2, 4]], dtype=int32)
     """
     x = as_array(ensure_array("matrix_transpose", x))
     if len(x.shape) < 2:
@@ -257,7 +334,12 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
 
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
-    """Swaps two axes."""
+    """Swaps two axes.
+
+    Example:
+      >>> jnp.swapaxes(jnp.ones((2, 3, 4)), 0, 2).shape
+      (4, 3, 2)
+    """
     return _swapaxes(a, axis1=operator.index(axis1), axis2=operator.index(axis2))
 
 
@@ -276,6 +358,10 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
 
     Raises:
       ValueError: if the numbers of sources and destinations differ, or an axis is out of range or given twice.
+
+    Example:
+      >>> jnp.moveaxis(jnp.ones((2, 3, 4)), 0, -1).shape
+      (3, 4, 2)
     """
     source, destination = (axes.tolist() if isinstance(axes, np.ndarray) else axes for axes in (source, destination))
     return _moveaxis(a, source=source, destination=destination)
@@ -297,7 +383,12 @@ def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 @fused(static_argnames=("axis", "start"))
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
-    """Moves an axis to before another one; `moveaxis` says it more clearly."""
+    """Moves an axis to before another one; `moveaxis` says it more clearly.
+
+    Example:
+      >>> jnp.rollaxis(jnp.ones((2, 3, 4)), 2).shape
+      (4, 2, 3)
+    """
     a = as_array(ensure_array("rollaxis", a))
     rank = len(a.shape)
     axis = one_axis("rollaxis", axis, rank)
@@ -308,24 +399,48 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
 
 
 def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
-    """Reverses the order of the elements along axes; None is all."""
+    """Reverses the order of the elements along axes; None is all.
+
+    Example:
+      >>> jnp.flip(jnp.array([[1, 2], [3, 4]]), 1)
+      Array([[2, 1],
+             [4, 3]], dtype=int32)
+    """
     m = as_array(ensure_array("flip", m))
     return shape_ops.rev(m, axis_tuple("flip", axis, len(m.shape)))
 
 
 def fliplr(m: ArrayLike) -> Array:
-    """Reverses the second axis."""
+    """Reverses the second axis.
+
+    Example:
+      >>> jnp.fliplr(jnp.array([[1, 2], [3, 4]]))
+      Array([[2, 1],
+             [4, 3]], dtype=int32)
+    """
     return flip(m, 1)
 
 
 def flipud(m: ArrayLike) -> Array:
-    """Reverses the first axis."""
+    """Reverses the first axis.
+
+    Example:
+      >>> jnp.flipud(jnp.array([[1, 2], [3, 4]]))
+      Array([[3, 4],
+             [1, 2]], dtype=int32)
+    """
     return flip(m, 0)
 
 
 @fused(static_argnames=("k", "axes"))
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
-    """Rotates by k quarter turns in the plane of two axes, from the first towards the second."""
+    """Rotates by k quarter turns in the plane of two axes, from the first towards the second.
+
+    Example:
+      >>> jnp.rot90(jnp.array([[1, 2], [3, 4]]))
+      Array([[2, 4],
+             [1, 3]], dtype=int32)
+    """
     m = as_array(ensure_array("rot90", m))
     if len(m.shape) < 2:
         raise ValueError(f"rot90 requires its first argument to have ndim at least two, but got first argument of shape {m.shape}")

@@ -47,13 +47,23 @@ def negative(x: ArrayLike, /) -> Array:
 
 
 def positive(x: ArrayLike, /) -> Array:
-    """x itself, as an array."""
+    """x itself, as an array.
+
+    Example:
+      >>> jnp.positive(jnp.array([-1, 2]))
+      Array([-1,  2], dtype=int32)
+    """
     return as_array(ensure_array("positive", x))
 
 
 @fused
 def absolute(x: ArrayLike, /) -> Array:
-    """|x|, elementwise; of complex numbers the real magnitude."""
+    """|x|, elementwise; of complex numbers the real magnitude.
+
+    Example:
+      >>> jnp.abs(jnp.array([-1.5, 2.0]))
+      Array([1.5, 2. ], dtype=float32)
+    """
     return as_array(operators.absolute(ensure_array("absolute", x)))
 
 
@@ -62,7 +72,12 @@ abs = alias(absolute, "abs")
 
 @fused
 def fabs(x: ArrayLike, /) -> Array:
-    """|x| of real numbers, elementwise; integers are taken as floats."""
+    """|x| of real numbers, elementwise; integers are taken as floats.
+
+    Example:
+      >>> jnp.fabs(jnp.array([-1.5, 2.0]))
+      Array([1.5, 2. ], dtype=float32)
+    """
     x = ensure_array("fabs", x)
     if is_kind(x, dtypes.complexfloating):
         raise TypeError(f"fabs: complex numbers are not accepted, got {get_aval(x).str_short()}; numpy.abs gives the magnitude")
@@ -71,25 +86,45 @@ def fabs(x: ArrayLike, /) -> Array:
 
 @fused
 def sign(x: ArrayLike, /) -> Array:
-    """-1, 0 or 1 by the sign of x, elementwise; x/|x| for complex numbers, NaN for NaN."""
+    """-1, 0 or 1 by the sign of x, elementwise; x/|x| for complex numbers, NaN for NaN.
+
+    Example:
+      >>> jnp.sign(jnp.array([-3.0, 0.0, 2.0]))
+      Array([-1.,  0.,  1.], dtype=float32)
+    """
     return op.sign(ensure_array("sign", x))
 
 
 @fused
 def square(x: ArrayLike, /) -> Array:
-    """x * x, elementwise."""
+    """x * x, elementwise.
+
+    Example:
+      >>> jnp.square(jnp.array([3, -2]))
+      Array([9, 4], dtype=int32)
+    """
     return op.square(*promote_numeric("square", x))
 
 
 @fused
 def floor(x: ArrayLike, /) -> Array:
-    """The largest whole number not above x, elementwise; integers stay."""
+    """The largest whole number not above x, elementwise; integers stay.
+
+    Example:
+      >>> jnp.floor(jnp.array([1.8, -1.2]))
+      Array([ 1., -2.], dtype=float32)
+    """
     return _rounded("floor", op.floor, x)
 
 
 @fused
 def ceil(x: ArrayLike, /) -> Array:
-    """The smallest whole number not below x, elementwise; integers stay."""
+    """The smallest whole number not below x, elementwise; integers stay.
+
+    Example:
+      >>> jnp.ceil(jnp.array([1.2, -1.2]))
+      Array([ 2., -1.], dtype=float32)
+    """
     return _rounded("ceil", op.ceil, x)
 
 
@@ -102,7 +137,12 @@ def _rounded(name: str, function: Callable, x: Any) -> Any:
 
 @fused
 def trunc(x: ArrayLike) -> Array:
-    """The whole number next to x on the way to 0, elementwise; integers stay."""
+    """The whole number next to x on the way to 0, elementwise; integers stay.
+
+    Example:
+      >>> jnp.fix(jnp.array([1.7, -1.7]))
+      Array([ 1., -1.], dtype=float32)
+    """
     x = ensure_array("trunc", x)
     if is_kind(x, dtypes.integer) or is_kind(x, np.bool_):
         return as_array(x)
@@ -118,7 +158,12 @@ fix = trunc
 
 @fused
 def rint(x: ArrayLike, /) -> Array:
-    """The nearest whole number, elementwise; halves go to the even neighbour. Integers become the default float."""
+    """The nearest whole number, elementwise; halves go to the even neighbour. Integers become the default float.
+
+    Example:
+      >>> jnp.rint(jnp.array([0.5, 1.5, 2.6]))
+      Array([0., 2., 3.], dtype=float32)
+    """
     x = ensure_array("rint", x)
     if is_kind(x, dtypes.complexfloating):
         return op.complex(rint(op.real(x)), rint(op.imag(x)))
@@ -137,6 +182,10 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
 
     Raises:
       NotImplementedError: for integers and negative decimals.
+
+    Example:
+      >>> jnp.around(jnp.array([1.25, 2.75]), 1)
+      Array([1.2, 2.8], dtype=float32)
     """
     refuse_out("round", out)
     return _round(a, decimals=int(decimals))

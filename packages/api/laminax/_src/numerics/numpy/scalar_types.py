@@ -56,7 +56,12 @@ finfo, iinfo = dtypes.finfo, dtypes.iinfo
 
 
 def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
-    """Whether a dtype lies at or below another, or an abstract type such as `floating`, in the hierarchy of types."""
+    """Whether a dtype lies at or below another, or an abstract type such as `floating`, in the hierarchy of types.
+
+    Example:
+      >>> jnp.issubdtype(jnp.float32, jnp.floating)
+      True
+    """
     return dtypes.issubdtype(_plain(arg1), _plain(arg2))
 
 
@@ -69,6 +74,10 @@ def promote_types(a: ArrayLike, b: ArrayLike) -> np.dtype:
 
     Raises:
       ValueError: if there is none.
+
+    Example:
+      >>> jnp.promote_types("int32", "float16")
+      dtype('float16')
     """
     return dtypes.promote_types(_plain(a), _plain(b))
 
@@ -78,12 +87,21 @@ def result_type(*args: Any) -> np.dtype:
 
     Raises:
       ValueError: if there is no argument, or no common dtype.
+
+    Example:
+      >>> jnp.result_type(jnp.ones(2, "bfloat16"), 1.0)
+      dtype(bfloat16)
     """
     return dtypes.result_type(*(dtypes.scalar_dtype(float) if x is None else _plain(x) for x in args))
 
 
 def can_cast(from_: DTypeLike, to: DTypeLike, casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"] = "safe") -> bool:
-    """Whether NumPy's casting rules allow a conversion between dtypes; parameters as for `numpy.can_cast`."""
+    """Whether NumPy's casting rules allow a conversion between dtypes; parameters as for `numpy.can_cast`.
+
+    Example:
+      >>> jnp.can_cast("int32", "float64")
+      True
+    """
     def as_dtype(x: Any) -> Any:
         own = getattr(x, "dtype", None)
         return own if own is not None else x
@@ -106,6 +124,10 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
     Raises:
       ValueError: for an unknown kind.
+
+    Example:
+      >>> jnp.isdtype(jnp.float32, "real floating")
+      True
     """
     found = dtypes.supported_dtype(dtype)
     for one in kind if isinstance(kind, tuple) else (kind,):

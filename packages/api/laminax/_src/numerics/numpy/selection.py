@@ -52,6 +52,10 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
 
     Raises:
       ValueError: if one of x and y is given, or size with both.
+
+    Example:
+      >>> jnp.where(jnp.array([True, False]), 1, -1)
+      Array([ 1, -1], dtype=int32, weak_type=True)
     """
     if x is None and y is None:
         from laminax._src.numerics.numpy.sorting import nonzero
@@ -74,6 +78,10 @@ def select(condlist: Sequence, choicelist: Sequence, default: ArrayLike = 0) -> 
 
     Raises:
       ValueError: if there are not as many choices as conditions, or none.
+
+    Example:
+      >>> jnp.select([jnp.array([True, False, False]), jnp.array([False, True, False])], [jnp.ones(3), 2 * jnp.ones(3)])
+      Array([1., 2., 0.], dtype=float32)
     """
     if len(condlist) != len(choicelist):
         raise ValueError(f"select: there must be one choice for each condition, got {len(condlist)} conditions and "
@@ -99,6 +107,10 @@ def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "rais
 
     Raises:
       ValueError: with mode="raise" if an index is out of range, and for an unknown mode.
+
+    Example:
+      >>> jnp.choose(jnp.array([0, 1, 0]), jnp.array([[1, 2, 3], [10, 20, 30]]))
+      Array([ 1, 20,  3], dtype=int32)
     """
     refuse_out("choose", out)
     a = ensure_array("choose", a)
@@ -136,6 +148,10 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence, *args: Any, **kw:
 
     Raises:
       ValueError: if the numbers of conditions and functions do not fit.
+
+    Example:
+      >>> jnp.piecewise(jnp.array([-1.0, 2.0]), [jnp.array([True, False])], [lambda x: -x, lambda x: x * 10])
+      Array([ 1., 20.], dtype=float32)
     """
     x = as_array(ensure_array("piecewise", x))
     if not isinstance(condlist, (list, tuple)):
@@ -180,6 +196,10 @@ def clip(arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: Arr
     Raises:
       ValueError: for complex numbers.
       TypeError: if arr is missing.
+
+    Example:
+      >>> jnp.clip(jnp.array([-1.0, 0.5, 7.0]), 0, 1)
+      Array([0. , 0.5, 1. ], dtype=float32)
     """
     if arr is None:
         raise TypeError("clip: the array must be given")
@@ -211,6 +231,10 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0, posinf: Ar
       nan: what NaN becomes.
       posinf: what +inf becomes, by default the greatest number of the dtype.
       neginf: what -inf becomes, by default the least number of the dtype.
+
+    Example:
+      >>> jnp.nan_to_num(jnp.array([1.0, jnp.nan]), nan=-1.0)
+      Array([ 1., -1.], dtype=float32)
     """
     del copy
     x = ensure_array("nan_to_num", x)

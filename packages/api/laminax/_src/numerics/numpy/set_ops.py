@@ -73,6 +73,10 @@ def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, re
 
     Raises:
       ConcretizationTypeError: if the array is traced and size is not given.
+
+    Example:
+      >>> jnp.unique(jnp.array([3, 1, 3]))
+      Array([1, 3], dtype=int32)
     """
     del sorted
     ar = ensure_array("unique", ar)
@@ -183,22 +187,42 @@ class _UniqueInverseResult(NamedTuple):
 
 
 def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> _UniqueAllResult:
-    """The different elements, where each occurs first, the inverse and the counts; NaN are different; see `unique`."""
+    """The different elements, where each occurs first, the inverse and the counts; NaN are different; see `unique`.
+
+    Example:
+      >>> jnp.unique_all(jnp.array([3, 1, 3])).counts
+      Array([1, 2], dtype=int32)
+    """
     return _UniqueAllResult(*unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 def unique_counts(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> _UniqueCountsResult:
-    """The different elements and how often each occurs; NaN are different; see `unique`."""
+    """The different elements and how often each occurs; NaN are different; see `unique`.
+
+    Example:
+      >>> jnp.unique_counts(jnp.array([3, 1, 3])).counts
+      Array([1, 2], dtype=int32)
+    """
     return _UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 def unique_inverse(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> _UniqueInverseResult:
-    """The different elements and which of them each element is; NaN are different; see `unique`."""
+    """The different elements and which of them each element is; NaN are different; see `unique`.
+
+    Example:
+      >>> jnp.unique_inverse(jnp.array([3, 1, 3])).inverse_indices
+      Array([1, 0, 1], dtype=int32)
+    """
     return _UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
-    """The different elements; NaN are different; see `unique`."""
+    """The different elements; NaN are different; see `unique`.
+
+    Example:
+      >>> jnp.unique_values(jnp.array([3, 1, 3]))
+      Array([1, 3], dtype=int32)
+    """
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
@@ -217,6 +241,10 @@ def isin(element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = Fal
 
     Returns:
       A bool array of element's shape.
+
+    Example:
+      >>> jnp.isin(jnp.array([1, 2, 3]), jnp.array([2, 5]))
+      Array([False,  True, False], dtype=bool)
     """
     del assume_unique
     if method not in ("auto", "compare_all", "binary_search", "sort"):
@@ -244,7 +272,12 @@ def _isin(element: ArrayLike, test_elements: Any, invert: bool, method: str) -> 
 
 
 def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
-    """The elements of either array, sorted; size and fill_value as for `unique`."""
+    """The elements of either array, sorted; size and fill_value as for `unique`.
+
+    Example:
+      >>> jnp.union1d(jnp.array([1, 2]), jnp.array([2, 3]))
+      Array([1, 2, 3], dtype=int32)
+    """
     ar1, ar2 = ensure_arrays("union1d", ar1, ar2)
     return unique(concatenate([ravel(ar1), ravel(ar2)]), size=size, fill_value=fill_value)
 
@@ -257,6 +290,10 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, si
       ar1, ar2: arrays.
       assume_unique: whether ar1 has no element twice; its order is kept then.
       size, fill_value: as for `unique`; the fill value is 0 by default.
+
+    Example:
+      >>> jnp.setdiff1d(jnp.array([1, 2, 3]), jnp.array([2]))
+      Array([1, 3], dtype=int32)
     """
     ar1, ar2 = map(ravel, ensure_arrays("setdiff1d", ar1, ar2))
     if size is None:
@@ -284,6 +321,10 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
 
     Returns:
       The elements, or with return_indices a tuple of them and two index arrays.
+
+    Example:
+      >>> jnp.intersect1d(jnp.array([1, 2, 3]), jnp.array([2, 3, 4]))
+      Array([2, 3], dtype=int32)
     """
     ar1, ar2 = map(ravel, promote_dtypes("intersect1d", ar1, ar2))
     if size is None:
@@ -336,6 +377,10 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, siz
       ar1, ar2: arrays.
       assume_unique: whether neither has an element twice.
       size, fill_value: as for `unique`.
+
+    Example:
+      >>> jnp.setxor1d(jnp.array([1, 2, 3]), jnp.array([2, 3, 4]))
+      Array([1, 4], dtype=int32)
     """
     ar1, ar2 = map(ravel, promote_dtypes("setxor1d", ar1, ar2))
     if size is None:

@@ -49,13 +49,22 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full", *, precision: Any =
 
     Raises:
       ValueError: if an argument is no vector or empty, or for another mode.
+
+    Example:
+      >>> jnp.convolve(jnp.array([1.0, 2.0, 3.0]), jnp.array([1.0, 1.0]))
+      Array([1., 3., 5., 3.], dtype=float32)
     """
     return _convolve("convolve", a, v, mode, precision, preferred_element_type)
 
 
 def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid", *, precision: Any = None,
               preferred_element_type: DTypeLike | None = None) -> Array:
-    """Cross-correlation of two vectors, the second conjugated; parameters as for `convolve`."""
+    """Cross-correlation of two vectors, the second conjugated; parameters as for `convolve`.
+
+    Example:
+      >>> jnp.correlate(jnp.array([1.0, 2.0, 3.0]), jnp.array([0.0, 1.0]))
+      Array([2., 3.], dtype=float32)
+    """
     return _convolve("correlate", a, v, mode, precision, preferred_element_type)
 
 
@@ -115,27 +124,52 @@ def _host_window(values: np.ndarray) -> Any:
 
 
 def bartlett(M: int) -> Array:
-    """The triangular window of M points that is 0 at its ends."""
+    """The triangular window of M points that is 0 at its ends.
+
+    Example:
+      >>> jnp.bartlett(5)
+      Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
+    """
     return _host_window(np.bartlett(_window("bartlett", M)))
 
 
 def blackman(M: int) -> Array:
-    """Blackman's window of M points."""
+    """Blackman's window of M points.
+
+    Example:
+      >>> jnp.blackman(5).round(2)
+      Array([-0.  ,  0.34,  1.  ,  0.34, -0.  ], dtype=float32)
+    """
     return _host_window(np.blackman(_window("blackman", M)))
 
 
 def hamming(M: int) -> Array:
-    """Hamming's window of M points."""
+    """Hamming's window of M points.
+
+    Example:
+      >>> jnp.hamming(3)
+      Array([0.08, 1.  , 0.08], dtype=float32)
+    """
     return _host_window(np.hamming(_window("hamming", M)))
 
 
 def hanning(M: int) -> Array:
-    """Von Hann's window of M points."""
+    """Von Hann's window of M points.
+
+    Example:
+      >>> jnp.hanning(3)
+      Array([0., 1., 0.], dtype=float32)
+    """
     return _host_window(np.hanning(_window("hanning", M)))
 
 
 def kaiser(M: int, beta: ArrayLike) -> Array:
-    """Kaiser's window of M points with shape parameter beta, a scalar."""
+    """Kaiser's window of M points with shape parameter beta, a scalar.
+
+    Example:
+      >>> jnp.kaiser(3, 0.0)
+      Array([1., 1., 1.], dtype=float32)
+    """
     return _kaiser(beta, M=_window("kaiser", M))
 
 
@@ -158,6 +192,10 @@ def i0(x: ArrayLike) -> Array:
 
     Raises:
       ValueError: for complex numbers.
+
+    Example:
+      >>> jnp.i0(jnp.array([0.0, 1.0]))
+      Array([0.99999994, 1.266066  ], dtype=float32)
     """
     x = inexact("i0", x)
     if dtypes.issubdtype(dtype_of(x), dtypes.complexfloating):

@@ -61,6 +61,10 @@ def sort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: None 
       kind, order: must be None.
       stable: whether equal elements keep their order.
       descending: whether the greatest come first.
+
+    Example:
+      >>> jnp.sort(jnp.array([3, 1, 2]))
+      Array([1, 2, 3], dtype=int32)
     """
     _refuse_kind("sort", kind, order)
     return _sort(a, axis=axis, stable=bool(stable), descending=bool(descending))
@@ -101,6 +105,10 @@ def argsort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: No
 
     Returns:
       An integer array of a's shape.
+
+    Example:
+      >>> jnp.argsort(jnp.array([3, 1, 2]))
+      Array([1, 2, 0], dtype=int32)
     """
     _refuse_kind("argsort", kind, order)
     return _argsort(a, axis=axis, stable=bool(stable), descending=bool(descending), dtype=user_dtype("argsort", dtype))
@@ -175,6 +183,10 @@ def lexsort(keys: ArrayLike, axis: int = -1, *, batch_size: int = 16) -> Array:
     Raises:
       TypeError: if there are no keys.
       ValueError: if their shapes differ, or the batch size is not positive.
+
+    Example:
+      >>> jnp.lexsort((jnp.array([1, 0, 2]), jnp.array([1, 0, 0])))
+      Array([1, 2, 0], dtype=int32)
     """
     if (batch_size := operator.index(batch_size)) < 1:
         raise ValueError(f"lexsort: batch_size must be positive, got {batch_size}")
@@ -204,7 +216,12 @@ def _lexsort(keys: Sequence[ArrayLike], axis: int, batch_size: Any) -> Array:
 
 
 def sort_complex(a: ArrayLike) -> Array:
-    """A sorted copy as complex numbers, in lexicographic order."""
+    """A sorted copy as complex numbers, in lexicographic order.
+
+    Example:
+      >>> jnp.sort_complex(jnp.array([2 + 1j, 1 + 2j]))
+      Array([1.+2.j, 2.+1.j], dtype=complex64)
+    """
     a = ensure_array("sort_complex", a)
     return convert(sort(a, -1), dtypes.to_complex_dtype(dtype_of(a)))
 
@@ -223,6 +240,10 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     Raises:
       NotImplementedError: for complex numbers.
       ValueError: if kth or axis is out of bounds.
+
+    Example:
+      >>> jnp.partition(jnp.array([5, 1, 4, 2]), 1)[0]
+      Array(1, dtype=int32)
     """
     return _partition(a, kth=operator.index(kth), axis=axis)
 
@@ -242,6 +263,10 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
     Returns:
       Integers like a: first the indices of the elements up to the kth, in the order of those, then the others, increasing.
+
+    Example:
+      >>> sorted(jnp.argpartition(jnp.array([5, 1, 4, 2]), 2)[:2].tolist())
+      [1, 3]
     """
     return _argpartition(a, kth=operator.index(kth), axis=axis)
 
@@ -285,6 +310,10 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | No
     Raises:
       ConcretizationTypeError: if the array is traced and size is not given.
       ValueError: for a scalar.
+
+    Example:
+      >>> jnp.nonzero(jnp.array([0, 4, 5]))
+      (Array([1, 2], dtype=int32),)
     """
     a = ensure_array("nonzero", a)
     if not shape_of(a):
@@ -330,12 +359,23 @@ def _nonzero(a: Any, fills: tuple[int, ...], size: int) -> list[Array]:
 
 
 def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
-    """The places of the elements of the flat array that are not 0; parameters as for `nonzero`."""
+    """The places of the elements of the flat array that are not 0; parameters as for `nonzero`.
+
+    Example:
+      >>> jnp.flatnonzero(jnp.array([0, 4, 5]))
+      Array([1, 2], dtype=int32)
+    """
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
 def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
-    """The indices of the elements that are not 0, one in each row: [n, rank]; parameters as for `nonzero`."""
+    """The indices of the elements that are not 0, one in each row: [n, rank]; parameters as for `nonzero`.
+
+    Example:
+      >>> jnp.argwhere(jnp.array([0, 4, 5]))
+      Array([[1],
+             [2]], dtype=int32)
+    """
     a = ensure_array("argwhere", a)
     rank = len(shape_of(a))
     if rank == 0:
@@ -355,6 +395,10 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, *, siz
       size: how many slices there are in the result, for traced conditions.
       fill_value: what the missing ones are filled with, a scalar.
       out: must be None.
+
+    Example:
+      >>> jnp.compress(jnp.array([True, False, True]), jnp.array([1, 2, 3]))
+      Array([1, 3], dtype=int32)
     """
     refuse_out("compress", out)
     condition, a = ensure_arrays("compress", condition, a)
@@ -382,7 +426,12 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, *, siz
 
 
 def extract(condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0) -> Array:
-    """The elements of the flat array where a condition holds; parameters as for `compress`."""
+    """The elements of the flat array where a condition holds; parameters as for `compress`.
+
+    Example:
+      >>> jnp.extract(jnp.array([True, False, True]), jnp.array([1, 2, 3]))
+      Array([1, 3], dtype=int32)
+    """
     return compress(ravel(condition), arr, None, size=size, fill_value=fill_value)
 
 
@@ -405,6 +454,10 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Any = N
 
     Raises:
       ValueError: for another side or method, or if a is not of rank 1.
+
+    Example:
+      >>> jnp.searchsorted(jnp.array([1, 3, 5]), jnp.array([3, 4]))
+      Array([1, 2], dtype=int32)
     """
     a, v = ensure_arrays("searchsorted", a, v)
     if side not in ("left", "right"):
@@ -487,6 +540,10 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str 
 
     Returns:
       An integer array of x's shape.
+
+    Example:
+      >>> jnp.digitize(jnp.array([0.5, 2.5]), jnp.array([0.0, 1.0, 2.0]))
+      Array([1, 3], dtype=int32)
     """
     x, bins = ensure_arrays("digitize", x, bins)
     if len(shape_of(bins)) != 1:

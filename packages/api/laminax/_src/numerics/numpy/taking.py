@@ -49,6 +49,10 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = 
       ValueError: if the indices are not integers.
       IndexError: if the axis is empty and the indices are not.
       NotImplementedError: for mode="raise".
+
+    Example:
+      >>> jnp.take(jnp.array([10, 20, 30]), jnp.array([2, 0]))
+      Array([30, 10], dtype=int32)
     """
     refuse_out("take", out)
     return _take(a, indices, axis=None if axis is None else operator.index(axis), mode=mode,
@@ -103,6 +107,11 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1, m
     Raises:
       TypeError: if the indices are not integers.
       ValueError: if the shapes do not fit.
+
+    Example:
+      >>> jnp.take_along_axis(jnp.array([[1, 2], [3, 4]]), jnp.array([[1], [0]]), axis=1)
+      Array([[2],
+             [3]], dtype=int32)
     """
     return _take_along_axis(arr, indices, axis=None if axis is None else operator.index(axis), mode=mode,
                             fill_value=None if fill_value is None else static_scalar(fill_value),

@@ -35,6 +35,10 @@ def generalized_normal(key: ArrayLike, p: float, shape: Sequence[int] = (), dtyp
       shape: the result's shape.
       dtype: a float dtype; float32 by default, float64 in x64 mode.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Example:
+      >>> random.generalized_normal(random.key(0), 2.0, (2,)).shape
+      (2,)
     """
     typed = typed_key("generalized_normal", key)
     return _generalized_normal(typed, p, shape=checked_shape("generalized_normal", shape), dtype=checked_dtype("generalized_normal", dtype))
@@ -61,6 +65,10 @@ def ball(key: ArrayLike, d: int, p: float = 2, shape: Sequence[int] = (), dtype:
 
     Returns:
       [*shape, d].
+
+    Example:
+      >>> jnp.linalg.norm(random.ball(random.key(0), 3)) <= 1
+      Array(True, dtype=bool)
     """
     typed = typed_key("ball", key)
     return _ball(typed, p, d=size_of(d), shape=checked_shape("ball", shape), dtype=checked_dtype("ball", dtype))
@@ -86,6 +94,10 @@ def double_sided_maxwell(key: ArrayLike, loc: ArrayLike, scale: ArrayLike, shape
 
     Returns:
       [*shape, *parameters]; without a shape, twice that of the parameters, as JAX has it.
+
+    Example:
+      >>> random.double_sided_maxwell(random.key(0), 0.0, 1.0, (2,)).shape
+      (2,)
     """
     typed = typed_key("double_sided_maxwell", key)
     dtype = checked_dtype("double_sided_maxwell", dtype)
@@ -112,6 +124,10 @@ def f(key: ArrayLike, dfnum: ArrayLike, dfden: ArrayLike, shape: Sequence[int] |
       shape: the result's shape; by default that of the parameters.
       dtype: a float dtype; float32 by default, float64 in x64 mode.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Example:
+      >>> random.f(random.key(0), 3.0, 5.0, (2,)).shape
+      (2,)
     """
     typed = typed_key("f", key)
     dtype = checked_dtype("f", dtype)
@@ -142,6 +158,11 @@ def orthogonal(key: ArrayLike, n: int, shape: Sequence[int] = (), dtype: DTypeLi
     Returns:
       [*shape, n, m].
 
+    Example:
+      >>> q = random.orthogonal(random.key(0), 3)
+      >>> jnp.allclose(q @ q.T, jnp.eye(3), atol=1e-5)
+      Array(True, dtype=bool)
+
     Source: F. Mezzadri, "How to Generate Random Matrices from the Classical Compact Groups", Notices of the AMS 54 (2007).
     """
     typed = typed_key("orthogonal", key)
@@ -169,6 +190,10 @@ def wald(key: ArrayLike, mean: ArrayLike, shape: Sequence[int] | None = None, dt
       shape: the result's shape; by default that of the mean.
       dtype: a float dtype; float32 by default, float64 in x64 mode.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Example:
+      >>> random.wald(random.key(0), 1.0, (2,)).shape
+      (2,)
 
     Source: J. Michael, W. Schucany and R. Haas, "Generating Random Variates Using Transformations with Multiple Roots", The
     American Statistician 30 (1976).

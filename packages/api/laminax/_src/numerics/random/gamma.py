@@ -185,6 +185,10 @@ def gamma(key: ArrayLike, a: ArrayLike, shape: Sequence[int] | None = None, dtyp
 
     Raises:
       ValueError: if the dtype is no float one, or a does not broadcast to the shape.
+
+    Example:
+      >>> random.gamma(random.key(0), 2.0, (10000,)).mean().round(1)
+      Array(2., dtype=float32)
     """
     typed, (a,), shape, _ = _checked("gamma", key, [a], shape, dtype)
     return _gamma(typed, a, shape=shape, log_space=False, method=checked_method("gamma", method))
@@ -202,6 +206,10 @@ def loggamma(key: ArrayLike, a: ArrayLike, shape: Sequence[int] | None = None, d
       dtype: a float dtype.
       method: "exact", by rejection, or "approximate": without a loop, faster, with a small bias and another derivative.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Example:
+      >>> random.loggamma(random.key(0), 1e-3, (2,)).shape
+      (2,)
     """
     typed, (a,), shape, _ = _checked("loggamma", key, [a], shape, dtype)
     return _gamma(typed, a, shape=shape, log_space=True, method=checked_method("loggamma", method))
@@ -225,6 +233,10 @@ def beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape: Sequence[int] | None
       dtype: a float dtype.
       method: "exact", by rejection, or "approximate": without a loop, faster, with a small bias and another derivative.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Example:
+      >>> random.beta(random.key(0), 2.0, 3.0, (2,)).shape
+      (2,)
     """
     typed, (a, b), shape, dtype = _checked("beta", key, [a, b], shape, dtype)
     return _beta(typed, a, b, shape=shape, method=checked_method("beta", method))
@@ -256,6 +268,10 @@ def dirichlet(key: ArrayLike, alpha: ArrayLike, shape: Sequence[int] | None = No
 
     Raises:
       ValueError: if alpha is a scalar, or does not broadcast to the shape.
+
+    Example:
+      >>> random.dirichlet(random.key(0), jnp.ones(3)).sum().round(4)
+      Array(1., dtype=float32)
     """
     typed = typed_key("dirichlet", key)
     dtype = checked_dtype("dirichlet", dtype)
@@ -288,6 +304,10 @@ def chisquare(key: ArrayLike, df: ArrayLike, shape: Sequence[int] | None = None,
       dtype: a float dtype.
       method: "exact", by rejection, or "approximate": without a loop, faster, with a small bias and another derivative.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Example:
+      >>> random.chisquare(random.key(0), 3.0, shape=(2,)).shape
+      (2,)
     """
     typed, (df,), shape, dtype = _checked("chisquare", key, [df], shape, dtype)
     return _chisquare(typed, df, shape=shape, method=checked_method("chisquare", method))
@@ -311,6 +331,10 @@ def t(key: ArrayLike, df: ArrayLike, shape: Sequence[int] | None = None, dtype: 
       shape: the result's shape; by default that of df.
       dtype: a float dtype.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Example:
+      >>> random.t(random.key(0), 3.0, (2,)).shape
+      (2,)
     """
     typed, (df,), shape, dtype = _checked("t", key, [df], shape, dtype)
     return _t(typed, df, shape=shape, dtype=dtype)

@@ -205,6 +205,10 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Array:
     Raises:
       TypeError: if the seed is no integer scalar.
       ValueError: if no generator has the name.
+
+    Example:
+      >>> random.PRNGKey(0)
+      Array([0, 0], dtype=uint32)
     """
     made = _seeded("PRNGKey", seed, resolve_prng_impl(impl))
     return made if config.enable_custom_prng.value else _unwrapped(made)
@@ -219,6 +223,11 @@ def split(key: ArrayLike, num: int | Sequence[int] = 2) -> Array:
 
     Returns:
       An array of keys of shape `(num,)`, or `num` if that is a shape; of a raw key, the words with one more axis.
+
+    Example:
+      >>> a, b = random.split(random.key(0))
+      >>> bool(random.normal(a) == random.normal(b))
+      False
     """
     shape = tuple(num) if isinstance(num, Sequence) else (num,)
     return _like(key, ops.random_split(typed_key("split", key), shape))
@@ -233,6 +242,10 @@ def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
 
     Raises:
       TypeError: if `data` is no scalar.
+
+    Example:
+      >>> [random.randint(random.fold_in(random.key(0), step), (), 0, 100).item() for step in range(3)]
+      [91, 22, 59]
     """
     typed = typed_key("fold_in", key)
     if np.ndim(data) if not hasattr(data, "ndim") else data.ndim:
@@ -243,12 +256,22 @@ def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
 
 
 def clone(key: ArrayLike) -> Array:
-    """The same key, for a deliberate second use of it."""
+    """The same key, for a deliberate second use of it.
+
+    Example:
+      >>> random.clone(random.key(0)) == random.key(0)
+      Array(True, dtype=bool)
+    """
     return _like(key, ops.random_clone(typed_key("clone", key, allow_batched=True)))
 
 
 def key_data(keys: ArrayLike) -> Array:
-    """The words of an array of keys: uint32 of shape `(*keys.shape, *key_shape)`; raw keys as they are."""
+    """The words of an array of keys: uint32 of shape `(*keys.shape, *key_shape)`; raw keys as they are.
+
+    Example:
+      >>> random.key_data(random.key(7))
+      Array([0, 7], dtype=uint32)
+    """
     return _unwrapped(typed_key("key_data", keys, allow_batched=True))
 
 
@@ -262,12 +285,21 @@ def wrap_key_data(key_bits_array: ArrayLike, *, impl: Any = None, dtype: DTypeLi
 
     Raises:
       TypeError: if shape or dtype do not fit the generator.
+
+    Example:
+      >>> random.wrap_key_data(random.key_data(random.key(7))) == random.key(7)
+      Array(True, dtype=bool)
     """
     return _wrapped("wrap_key_data", key_bits_array, _one_of("wrap_key_data", impl, dtype))
 
 
 def key_impl(keys: ArrayLike) -> str | PRNGSpec:
-    """The name of the generator of an array of keys; for one that `extend.random.define_prng_impl` defined, what that returned."""
+    """The name of the generator of an array of keys; for one that `extend.random.define_prng_impl` defined, what that returned.
+
+    Example:
+      >>> random.key_impl(random.key(0))
+      'threefry2x32'
+    """
     impl = typed_key("key_impl", keys, allow_batched=True).dtype.impl
     return impl.name if impl.functions is None else PRNGSpec(impl)
 

@@ -43,6 +43,10 @@ def multivariate_normal(key: ArrayLike, mean: ArrayLike, cov: ArrayLike, shape: 
 
     Raises:
       ValueError: if shapes do not fit, the dtype is no float one, or the method is unknown.
+
+    Example:
+      >>> random.multivariate_normal(random.key(0), jnp.zeros(2), jnp.eye(2), (5,)).shape
+      (5, 2)
     """
     typed = typed_key("multivariate_normal", key)
     if method not in _METHODS:

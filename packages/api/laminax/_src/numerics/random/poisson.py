@@ -51,6 +51,10 @@ def poisson(key: ArrayLike, lam: ArrayLike, shape: Sequence[int] | None = None, 
     Raises:
       NotImplementedError: if the method is "exact" and the key of another generator.
       ValueError: if there is no such method, the dtype is no integer one, or lam does not broadcast to the shape.
+
+    Example:
+      >>> random.poisson(random.key(0), 4.0, (10000,)).mean().round(1)
+      Array(4., dtype=float32)
     """
     typed = typed_key("poisson", key)
     checked_method("poisson", method)

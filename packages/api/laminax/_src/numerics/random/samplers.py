@@ -51,6 +51,10 @@ def bits(key: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None = No
 
     Raises:
       ValueError: if the dtype is no unsigned integer one.
+
+    Example:
+      >>> random.bits(random.key(0), (2,), "uint8").dtype
+      dtype('uint8')
     """
     typed = typed_key("bits", key)
     dtype = checked_dtype("bits", dtype, dtypes.unsignedinteger, np.dtype(np.uint64) if _is_x64() else np.dtype(np.uint32))
@@ -76,6 +80,10 @@ def uniform(key: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None =
 
     Raises:
       ValueError: if the dtype is no float one, or the shape has a negative size.
+
+    Example:
+      >>> random.uniform(random.key(0), (10000,), minval=2, maxval=4).mean().round(1)
+      Array(3., dtype=float32)
     """
     typed = typed_key("uniform", key)
     dtype = checked_dtype("uniform", dtype)
@@ -131,6 +139,10 @@ def normal(key: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None = 
 
     Raises:
       ValueError: if the dtype is neither float nor complex, or the shape has a negative size.
+
+    Example:
+      >>> random.normal(random.key(0), (2, 3)).shape
+      (2, 3)
     """
     typed = typed_key("normal", key)
     dtype = checked_dtype("normal", dtype, dtypes.inexact)
@@ -171,6 +183,10 @@ def truncated_normal(key: ArrayLike, lower: ArrayLike, upper: ArrayLike, shape: 
 
     Raises:
       ValueError: if the dtype is no float one, or the ends do not broadcast to the shape.
+
+    Example:
+      >>> abs(random.truncated_normal(random.key(0), -1.0, 1.0, (100,))).max() <= 1
+      Array(True, dtype=bool)
     """
     typed = typed_key("truncated_normal", key)
     dtype = checked_dtype("truncated_normal", dtype)
@@ -207,6 +223,10 @@ def bernoulli(key: ArrayLike, p: ArrayLike = 0.5, shape: Sequence[int] | None = 
     Raises:
       TypeError: if p is not floating.
       ValueError: if p does not broadcast to the shape, or the mode is neither.
+
+    Example:
+      >>> random.bernoulli(random.key(0), 0.3, (5,))
+      Array([False, False, False, False, False], dtype=bool)
     """
     if mode not in ("high", "low"):
         raise ValueError(f"got mode={mode!r}, expected 'high' or 'low'")
@@ -321,6 +341,10 @@ def gumbel(key: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None = 
 
     Raises:
       ValueError: if the dtype is no float one, or the mode is unknown.
+
+    Example:
+      >>> random.gumbel(random.key(0), (2,)).shape
+      (2,)
     """
     typed = typed_key("gumbel", key)
     dtype = checked_dtype("gumbel", dtype)
@@ -378,6 +402,10 @@ def rademacher(key: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | Non
       shape: the result's shape.
       dtype: a dtype of numbers; int32 by default, int64 in x64 mode.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Example:
+      >>> jnp.abs(random.rademacher(random.key(0), (4,)))
+      Array([1, 1, 1, 1], dtype=int32)
     """
     typed = typed_key("rademacher", key)
     dtype = dtypes.check_user_dtype_supported(int if dtype is None else dtype, "rademacher")
@@ -412,6 +440,10 @@ def pareto(key: ArrayLike, b: ArrayLike, shape: Sequence[int] | None = None, dty
       shape: the result's shape; by default that of b.
       dtype: a float dtype.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Example:
+      >>> random.pareto(random.key(0), 3.0, (3,)) >= 1
+      Array([ True,  True,  True], dtype=bool)
     """
     return _with_parameters("pareto", typed_key("pareto", key), [b], shape, dtype, out_sharding, _pareto)
 
@@ -431,6 +463,10 @@ def lognormal(key: ArrayLike, sigma: ArrayLike = np.float32(1), shape: Sequence[
       shape: the result's shape; by default that of sigma.
       dtype: a float dtype.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Example:
+      >>> random.lognormal(random.key(0), shape=(2,)) > 0
+      Array([ True,  True], dtype=bool)
     """
     return _with_parameters("lognormal", typed_key("lognormal", key), [sigma], shape, dtype, out_sharding, _lognormal)
 
@@ -450,6 +486,10 @@ def rayleigh(key: ArrayLike, scale: ArrayLike, shape: Sequence[int] | None = Non
       shape: the result's shape; by default that of scale.
       dtype: a float dtype.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Example:
+      >>> random.rayleigh(random.key(0), 1.0, (2,)).shape
+      (2,)
     """
     return _with_parameters("rayleigh", typed_key("rayleigh", key), [scale], shape, dtype, out_sharding, _rayleigh)
 
@@ -471,6 +511,10 @@ def weibull_min(key: ArrayLike, scale: ArrayLike, concentration: ArrayLike, shap
       shape: the result's shape.
       dtype: a float dtype.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Example:
+      >>> random.weibull_min(random.key(0), 1.0, 2.0, (2,)).shape
+      (2,)
     """
     return _with_parameters("weibull_min", typed_key("weibull_min", key), [scale, concentration], shape, dtype, out_sharding,
                             _weibull_min)
@@ -493,6 +537,10 @@ def triangular(key: ArrayLike, left: ArrayLike, mode: ArrayLike, right: ArrayLik
       shape: the result's shape; by default their common one.
       dtype: a float dtype.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Example:
+      >>> random.triangular(random.key(0), 0.0, 0.5, 1.0, (2,)).shape
+      (2,)
     """
     return _with_parameters("triangular", typed_key("triangular", key), [left, mode, right], shape, dtype, out_sharding,
                             _triangular)
@@ -519,6 +567,10 @@ def geometric(key: ArrayLike, p: ArrayLike, shape: Sequence[int] | None = None, 
       shape: the result's shape; by default that of p.
       dtype: an integer dtype; int32 by default, int64 in x64 mode.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Example:
+      >>> random.geometric(random.key(0), 0.5, (10000,)).mean().round(1)
+      Array(2., dtype=float32)
     """
     typed = typed_key("geometric", key)
     dtype = checked_dtype("geometric", dtype, dtypes.integer, int)
@@ -555,6 +607,10 @@ def randint(key: ArrayLike, shape: Sequence[int], minval: ArrayLike, maxval: Arr
     Raises:
       TypeError: if the dtype is no integer one.
       ValueError: if the bounds do not broadcast to the shape.
+
+    Example:
+      >>> random.randint(random.key(0), (4,), 0, 6)
+      Array([1, 0, 2, 1], dtype=int32)
     """
     typed = typed_key("randint", key)
     dtype = dtypes.check_user_dtype_supported(int if dtype is None else dtype, "randint")

@@ -50,6 +50,10 @@ def permutation(key: ArrayLike, x: Any, axis: int = 0, independent: bool = False
     Raises:
       TypeError: if x is a scalar that is no integer.
       ValueError: if the axis is out of range.
+
+    Example:
+      >>> sorted(random.permutation(random.key(0), 5).tolist())
+      [0, 1, 2, 3, 4]
     """
     typed = typed_key("permutation", key)
     aval = get_aval(x)
@@ -130,6 +134,10 @@ def choice(key: ArrayLike, a: Any, shape: Sequence[int] = (), replace: bool = Tr
     Raises:
       TypeError: if the shape is no sequence.
       ValueError: if `a` is empty, p has another shape, or more elements are asked for than there are.
+
+    Example:
+      >>> sorted(random.choice(random.key(0), 10, (3,), replace=False).tolist())
+      [0, 1, 8]
     """
     typed = typed_key("choice", key)
     if isinstance(shape, (int, np.integer)):
@@ -207,6 +215,10 @@ def categorical(key: ArrayLike, logits: ArrayLike, axis: int = -1, shape: Sequen
 
     Raises:
       ValueError: if the logits do not broadcast to the shape, or more distinct categories are asked for than there are.
+
+    Example:
+      >>> random.categorical(random.key(0), jnp.log(jnp.array([0.1, 0.9])), shape=(6,))
+      Array([1, 1, 1, 1, 1, 0], dtype=int32)
     """
     typed = typed_key("categorical", key)
     aval = get_aval(logits)

@@ -37,6 +37,10 @@ def det(a: ArrayLike) -> Array:
 
     Raises:
       ValueError: if a is not square.
+
+    Example:
+      >>> jnp.linalg.det(jnp.array([[1.0, 2.0], [3.0, 4.0]])).round(3)
+      Array(-2., dtype=float32)
     """
     a = as_square("det", a)
     n = shape_of(a)[-1]
@@ -107,6 +111,10 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
 
     Raises:
       ValueError: if a is not square, or for another method.
+
+    Example:
+      >>> jnp.linalg.slogdet(jnp.diag(jnp.array([-1.0, 1.0])))
+      SlogdetResult(sign=Array(-1., dtype=float32), logabsdet=Array(0., dtype=float32))
     """
     if method not in (None, "lu", "qr"):
         raise ValueError(f"slogdet: method must be None, 'lu' or 'qr', got {method!r}")

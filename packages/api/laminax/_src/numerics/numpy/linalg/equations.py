@@ -51,6 +51,10 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
 
     Raises:
       ValueError: if the shapes do not fit.
+
+    Example:
+      >>> jnp.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 8.0]))
+      Array([1., 2.], dtype=float32)
     """
     a, b = ensure_arrays("solve", a, b)
     dtype = dtypes.to_inexact_dtype(dtypes.result_type(a, b))
@@ -103,6 +107,11 @@ def inv(a: ArrayLike) -> Array:
 
     Raises:
       ValueError: if a is not square.
+
+    Example:
+      >>> jnp.linalg.inv(jnp.array([[2.0, 0.0], [0.0, 4.0]]))
+      Array([[0.5 , 0.  ],
+             [0.  , 0.25]], dtype=float32)
     """
     a = as_square("inv", a)
     return solve_matrices(a, jnp.eye(shape_of(a)[-1], dtype=dtype_of(a)))
@@ -123,6 +132,10 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid
 
     Raises:
       ValueError: if the shapes do not fit.
+
+    Example:
+      >>> jnp.linalg.lstsq(jnp.array([[1.0], [1.0]]), jnp.array([1.0, 3.0]))[0].round(3)
+      Array([2.], dtype=float32)
     """
     x, residuals, rank, s = _lstsq(a, b, rcond)
     m, n = shape_of(a)
@@ -201,6 +214,10 @@ def pinv(a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False, *
 
     Raises:
       ValueError: if a is no matrix, or both rtol and rcond are given.
+
+    Example:
+      >>> jnp.linalg.pinv(jnp.array([[2.0], [0.0]])).round(3)
+      Array([[0.5, 0. ]], dtype=float32)
     """
     if rtol is not None and rcond is not None:
         raise ValueError("pinv: only one of rtol and rcond may be specified.")
@@ -264,6 +281,10 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
 
     Raises:
       ValueError: if the products differ, or ind is not positive.
+
+    Example:
+      >>> jnp.linalg.tensorinv(jnp.eye(4).reshape(2, 2, 2, 2)).shape
+      (2, 2, 2, 2)
     """
     a, ind = ensure_array("tensorinv", a), operator.index(ind)
     shape = shape_of(a)
@@ -289,6 +310,11 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -
 
     Raises:
       ValueError: if the sizes do not fit.
+
+    Example:
+      >>> jnp.linalg.tensorsolve(jnp.eye(4).reshape(2, 2, 2, 2), jnp.ones((2, 2)))
+      Array([[1., 1.],
+             [1., 1.]], dtype=float32)
     """
     a, b = ensure_arrays("tensorsolve", a, b)
     rank = len(shape_of(a))

@@ -53,6 +53,11 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
 
     Raises:
       TypeError: if a is not square.
+
+    Example:
+      >>> jnp.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]]))
+      Array([[2., 0.],
+             [1., 2.]], dtype=float32)
     """
     return _cholesky(a, upper=bool(upper), symmetrize_input=bool(symmetrize_input))
 
@@ -76,6 +81,11 @@ def qr(a: ArrayLike, mode: str = "reduced") -> QRResult | Array:
 
     Raises:
       ValueError: if a is no matrix, or for another mode.
+
+    Example:
+      >>> jnp.abs(jnp.linalg.qr(jnp.array([[3.0, 1.0], [4.0, 2.0]]))[1]).round(3)
+      Array([[5. , 2.2],
+             [0. , 0.4]], dtype=float32)
     """
     if mode not in ("reduced", "complete", "r", "raw"):
         raise ValueError(f"qr: mode must be 'reduced', 'complete', 'r' or 'raw', got {mode!r}")
@@ -110,6 +120,10 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
     Raises:
       ValueError: if a is no matrix, or for a part of the singular values together with full_matrices.
       NotImplementedError: for a part of the singular values.
+
+    Example:
+      >>> jnp.linalg.svd(jnp.diag(jnp.array([3.0, 4.0])), compute_uv=False)
+      Array([4., 3.], dtype=float32)
     """
     la.check_all_singular_values(a, subset_by_index, full_matrices)
     result = _svd(a, full_matrices=bool(full_matrices), compute_uv=bool(compute_uv), hermitian=bool(hermitian))
@@ -134,7 +148,12 @@ def hermitian_svd(a: ArrayLike) -> tuple[Array, ...]:
 
 
 def svdvals(x: ArrayLike, /) -> Array:
-    """Singular values of matrices [..., m, n]: real [..., min(m, n)], descending."""
+    """Singular values of matrices [..., m, n]: real [..., min(m, n)], descending.
+
+    Example:
+      >>> jnp.linalg.svdvals(jnp.diag(jnp.array([3.0, 4.0])))
+      Array([4., 3.], dtype=float32)
+    """
     return _svd(x, full_matrices=False, compute_uv=False, hermitian=False)
 
 
@@ -149,6 +168,10 @@ def eig(a: ArrayLike) -> EigResult:
 
     Raises:
       ValueError: if a is not square.
+
+    Example:
+      >>> jnp.linalg.eig(jnp.diag(jnp.array([2.0, 3.0])))[0]
+      Array([2.+0.j, 3.+0.j], dtype=complex64)
     """
     return EigResult(*_eig(a))
 
@@ -160,7 +183,12 @@ def _eig(a: ArrayLike) -> tuple[Array, Array]:
 
 @fused
 def eigvals(a: ArrayLike) -> Array:
-    """Eigenvalues of general matrices [..., n, n]: complex [..., n], in no order. On CPU only."""
+    """Eigenvalues of general matrices [..., n, n]: complex [..., n], in no order. On CPU only.
+
+    Example:
+      >>> jnp.linalg.eigvals(jnp.diag(jnp.array([2.0, 3.0])))
+      Array([2.+0.j, 3.+0.j], dtype=complex64)
+    """
     return la.eig(as_square("eigvals", a), compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
 
 
@@ -177,6 +205,10 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
 
     Raises:
       ValueError: if a is not square, or for another UPLO.
+
+    Example:
+      >>> jnp.linalg.eigh(jnp.array([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
+      Array([2., 3.], dtype=float32)
     """
     return EighResult(*_eigh(a, lower=_is_lower("eigh", UPLO), symmetrize_input=bool(symmetrize_input)))
 
@@ -194,5 +226,10 @@ def _eigh(a: ArrayLike, lower: bool, symmetrize_input: bool) -> tuple[Array, Arr
 
 
 def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
-    """Eigenvalues of Hermitian matrices [..., n, n]: real [..., n], ascending; parameters as for `eigh`."""
+    """Eigenvalues of Hermitian matrices [..., n, n]: real [..., n], ascending; parameters as for `eigh`.
+
+    Example:
+      >>> jnp.linalg.eigvalsh(jnp.array([[2.0, 0.0], [0.0, 3.0]]))
+      Array([2., 3.], dtype=float32)
+    """
     return _eigh(a, lower=_is_lower("eigvalsh", UPLO), symmetrize_input=bool(symmetrize_input))[0]

@@ -38,6 +38,10 @@ def norm(x: ArrayLike, ord: Any = None, axis: Any = None, keepdims: bool = False
 
     Raises:
       ValueError: for another order, or if there are neither one nor two axes.
+
+    Example:
+      >>> jnp.linalg.norm(jnp.array([3.0, 4.0]))
+      Array(5., dtype=float32)
     """
     x = inexact("norm", x)
     rank = len(shape_of(x))
@@ -88,7 +92,12 @@ def _matrix_norm(x: ArrayLike, ord: Any, axes: tuple[int, ...], keepdims: bool) 
 
 
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
-    """Norm of the matrices in the last two axes; parameters as for `norm`."""
+    """Norm of the matrices in the last two axes; parameters as for `norm`.
+
+    Example:
+      >>> jnp.linalg.matrix_norm(jnp.array([[3.0, 0.0], [0.0, 4.0]]))
+      Array(5., dtype=float32)
+    """
     return norm(x, ord, (-2, -1), keepdims)
 
 
@@ -103,6 +112,10 @@ def vector_norm(x: ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, k
 
     Returns:
       A real array.
+
+    Example:
+      >>> jnp.linalg.vector_norm(jnp.array([3.0, 4.0]))
+      Array(5., dtype=float32)
     """
     return _flat_norm(x, ord=ord, axis=tuple(axis) if isinstance(axis, list) else axis, keepdims=bool(keepdims))
 
@@ -125,6 +138,10 @@ def cond(x: ArrayLike, p: Any = None) -> Any:
 
     Raises:
       ValueError: if x is no matrix, or not square where it must be.
+
+    Example:
+      >>> jnp.linalg.cond(jnp.diag(jnp.array([1.0, 10.0]))).round(3)
+      Array(10., dtype=float32)
     """
     return _cond(x, p=p)
 
@@ -155,6 +172,10 @@ def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool 
 
     Raises:
       ValueError: if both rtol and tol are given.
+
+    Example:
+      >>> jnp.linalg.matrix_rank(jnp.ones((2, 2)))
+      Array(1, dtype=int32)
     """
     if rtol is not None and tol is not None:
         raise ValueError("matrix_rank: only one of tol or rtol may be specified.")

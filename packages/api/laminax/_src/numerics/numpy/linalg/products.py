@@ -30,6 +30,11 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
 
     Raises:
       TypeError: if a is not square or n no integer.
+
+    Example:
+      >>> jnp.linalg.matrix_power(jnp.array([[1, 1], [0, 1]]), 3)
+      Array([[1, 3],
+             [0, 1]], dtype=int32)
     """
     try:
         n = operator.index(n)
@@ -69,6 +74,11 @@ def multi_dot(arrays: Sequence, *, precision: Any = None) -> Array:
 
     Raises:
       ValueError: if there are fewer than two arrays, or their ranks or sizes do not fit.
+
+    Example:
+      >>> jnp.linalg.multi_dot([jnp.ones((2, 3)), jnp.ones((3, 4)), jnp.ones((4, 1))])
+      Array([[12.],
+             [12.]], dtype=float32)
     """
     if not isinstance(arrays, (list, tuple)) and not shape_of(ensure_array("multi_dot", arrays)):
         raise TypeError(f"multi_dot: arrays must be a sequence of arrays, got {arrays!r}")
