@@ -39,6 +39,7 @@ GIVEN = {
 }
 OTHERS = {  # what one example means by a name that is something else in the rest
     "callback": {"print": print}, "inspect_array_sharding": {"print": print}, "donation_vector": {"tree_structure": laminax.tree.structure},
+    "process_allgather": {"multihost_utils": laminax.experimental.multihost_utils},
     "custom_root": {"a": 2.0, "bisect": lambda f, guess: 2.0 ** 0.5},
     "symbolic_args_specs": {"f": lambda x, y: x.sum(1) * y},
     "SparsifyEnv": {"x": laminax.experimental.sparse.BCOO.fromdense(jnp.eye(3)),
@@ -48,6 +49,7 @@ OTHERS = {  # what one example means by a name that is something else in the res
 }
 NOT_RUN = {
     "ffi_call": "calls a native library", "ffi_lowering": "calls a native library", "pycapsule": "loads a native library",
+    "get_topology_desc": "needs the plugin of a platform that is not there",
     "initialize": "must be called before anything has run", "register_vmappable": "is about classes of a user's",
 }
 
