@@ -212,7 +212,7 @@ ROWS = [
     _row("fft", (None, 4, 4, 4, 4), "per axis as many products with rounded roots of unity, relative to the sum of the absolute values, as "
                                     "its length has at most", per="summed lengths"),
     _row("cholesky lu qr geqrf householder_product hessenberg schur triangular_solve tridiagonal_solve symmetric_product "
-         "ormqr tridiagonal cholesky_update", (None, 8, 8, 16, 16), f"two builds of LAPACK; {_FACTORS}",
+         "ormqr tridiagonal cholesky_update", (None, 8, 8, 16, 16), f"two builds of LAPACK, or the small matrices' kernel; {_FACTORS}",
          per="sizes times condition numbers"),
     _row("eig eigh svd", (None, 16, 16, 32, 32),
          "two builds of LAPACK, backward stable, relative to the largest operand; vectors are compared through "
