@@ -56,21 +56,24 @@ def _bessel_jn(z: ArrayLike, v: int, n_iter: int) -> Array:
     limit = math.sqrt(float(dtypes.finfo(z.dtype).max)) / 1e6
 
     def down(i: ArrayLike, state: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
-        """From orders k + 1 and k to k - 1; all are scaled down before they overflow."""
-        following, current, total, kept = state
+        """From orders k + 1 and k to k - 1; both and the sum are scaled down before they overflow, by the factor that comes last."""
+        following, current, total = state
         k = n_iter - i
         before = 2 * jnp.asarray(k, dtype=z.dtype) / x * current - following
         is_large = jnp.abs(before) > limit
         factor = jnp.where(is_large, 1 / limit, 1.0).astype(z.dtype)
-        current, before, total, kept = current * factor, before * factor, total * factor, kept * factor[None]
+        current, before, total = current * factor, before * factor, total * factor
         total = total + jnp.where((k - 1) % 2 == 0, jnp.where(k == 1, 1.0, 2.0), 0.0).astype(z.dtype) * before
-        slot = jnp.clip(k - 1, 0, v)
-        kept = kept.at[slot].set(jnp.where(k - 1 <= v, before, kept[slot]))
-        return current, before, total, kept
+        return current, before, total, factor
+
+    def down_and_keep(i: ArrayLike, state: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
+        """The same down to the orders that are asked for, which are kept."""
+        current, before, total, factor = down(i, state[:3])
+        return current, before, total, (state[3] * factor[None]).at[n_iter - i - 1].set(before)
 
     tiny = jnp.full_like(x, float(dtypes.finfo(z.dtype).tiny) * 1e6)
-    start = jnp.zeros_like(x), tiny, jnp.zeros_like(x), jnp.zeros((v + 1, *x.shape), z.dtype)
-    _, _, total, kept = fori_loop(0, n_iter, down, start)
+    higher = fori_loop(0, n_iter - v - 1, lambda i, state: down(i, state)[:3], (jnp.zeros_like(x), tiny, jnp.zeros_like(x)))
+    _, _, total, kept = fori_loop(n_iter - v - 1, n_iter, down_and_keep, (*higher, jnp.zeros((v + 1, *x.shape), z.dtype)))
     at_zero = jnp.reshape(jnp.arange(v + 1) == 0, (-1, *[1] * z.ndim)).astype(z.dtype)
     return jnp.where((z == 0)[None], at_zero, kept / total[None])  # J_0 + 2 J_2 + 2 J_4 + ... is 1
 
