@@ -53,6 +53,19 @@ def test_of_a_large_array_the_ends_are_shown():
     assert shown.tags.count("tr") == 9 and shown.tags.count("td") == 8 * 9 + 1
 
 
+def test_of_a_large_array_the_right_ends_are_shown():
+    whole = np.arange(300 * 200, dtype=np.float32).reshape(300, 200)
+    ends = [*range(4), *range(-4, 0)]
+    wanted = " ".join(" ".join(f"{v:.5g}" if v is not None else "\u22ef" for v in (*row[:4], None, *row[4:]))
+                      for row in whole[np.ix_(ends, ends)][:4])
+    assert wanted in Shown(jnp.asarray(whole)._repr_html_()).text
+
+
+def test_of_more_axes_the_first_matrix_is_shown():
+    x = jnp.arange(24).reshape(2, 3, 4)
+    assert "the first matrix, [0, :, :] 0 1 2 3 4 5 6 7 8 9 10 11" in Shown(x._repr_html_()).text
+
+
 @pytest.mark.parametrize("value", [1.5, np.ones((2, 3, 4)), np.zeros((0, 3)), [True, False], np.ones(3, np.complex64)])
 def test_arrays_of_all_ranks(value):
     x = jnp.asarray(value)
@@ -73,6 +86,11 @@ def test_trees_fold():
     assert "['layers'] : list of 2" in shown.text or "['layers']: list of 2" in shown.text
     assert "float32[2,3]" in shown.text and "i" not in shown.tags and "'<b>'" in shown.text
     assert shown.tags.count("details") == 5  # three containers and two arrays
+
+
+def test_trees_fetch_no_large_arrays():
+    shown = Shown(tree_html({"w": jnp.ones((300, 200)), "v": jnp.ones(2)}))
+    assert shown.tags.count("table") == 1 and "float32[300,200]" in shown.text
 
 
 def test_the_extension_of_ipython():

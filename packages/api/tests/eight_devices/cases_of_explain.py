@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from meshes import MESH, put, value
+
+from laminax_lowering import regions
 
 import laminax
 import laminax.numpy as jnp
@@ -62,3 +65,33 @@ def test_memory_is_that_of_one_device():
     x = put(np.ones((80, 40), np.float32), "x", "y")
     report = laminax.explain(lambda x: jnp.sin(x) * 2, x)
     assert report.memory.arguments == report.memory.results == 80 * 40 * 4 // 8
+
+
+def test_regions_over_several_devices(monkeypatch):
+    for limit in ("MOST_MEMORY", "MOST_TIME", "MOST_COMPILING", "WORTHWHILE"):
+        monkeypatch.setattr(regions, limit, float("inf"))  # so that this program is cut, though it is small
+    weights = [{"inner": put(value(128, 128), None, "y"), "out": put(value(128, 128), "y", None)} for _ in range(10)]
+    x = put(value(64, 128), "x", None)
+
+    @laminax.jit
+    def block(w, x):
+        y = x
+        for _ in range(12):
+            y = jnp.tanh(y @ w["inner"]) + y
+        return x + y @ w["out"]
+
+    def loss(weights, x):
+        for w in weights:
+            x = block(w, x)
+        return (x**2).mean()
+
+    gradient = laminax.jit(laminax.grad(loss))
+    report = laminax.explain(gradient, weights, x)
+    stats = gradient.lower(weights, x).compile().memory_analysis()
+    assert report.regions.startswith("in ") and report.devices == 8
+    assert report.memory.peak == stats.peak_memory_in_bytes
+    assert max(report.memory.in_use) == pytest.approx(stats.peak_memory_in_bytes, rel=0.05)
+    inner = next(b for b in report.memory.buffers if b.name == "weights[0]['inner']")
+    assert (inner.size, inner.type) == (128 * 64 * 4, "f32[128,64]")
+    assert report.line('y @ w["inner"]').flops >= 10 * 12 * 3 * (2 * 64 * 128 * 128)
+    assert report.resharding

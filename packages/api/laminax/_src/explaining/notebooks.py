@@ -18,6 +18,7 @@ from laminax_ir.types.avals import is_array_like
 
 _EDGE, _LONGEST = 4, 12  # rows or columns shown at each end of those of a large array, and how many are shown of a smaller one
 _MOST_CHILDREN, _MOST_OPEN = 200, 1
+_LARGE = 10_000  # elements; trees show no values of larger arrays
 _STYLE = ("<style>.laminax-value{font:13px/1.5 ui-monospace,Menlo,Consolas,monospace}"
           ".laminax-value table{border-collapse:collapse;font:inherit}"
           ".laminax-value td{padding:0 8px;text-align:right;border:0}.laminax-value summary{cursor:pointer}.laminax-value .m{opacity:.65}"
@@ -89,17 +90,27 @@ def _values(array: Any) -> str:
         return ""
     if not getattr(array, "is_fully_addressable", True):
         return '<div class="m">parts of it are in other processes</div>'
-    values = np.asarray(array)
-    if values.ndim > 2 or values.size == 0:
-        text = np.array2string(values, threshold=100, edgeitems=2)
-        return f"<pre>{escape(text)}</pre>"
-    rows = values.reshape(1, -1) if values.ndim < 2 else values
-    cells = "".join(f"<tr>{_row(rows[i]) if i is not None else '<td>&#8942;</td>'}</tr>" for i in _shown(len(rows)))
-    return f"<table>{cells}</table>"
+    if array.size == 0:
+        return '<div class="m">no elements</div>'
+    matrix, note = array, ""
+    if array.ndim > 2:
+        matrix = array[(0,) * (array.ndim - 2)]
+        note = f'<div class="m">the first matrix, [{", ".join("0" for _ in range(array.ndim - 2))}, :, :]</div>'
+    shown = [_shown(size) for size in matrix.shape]
+    known = [np.array([i for i in indices if i is not None]) for indices in shown]
+    values = np.asarray(matrix[np.ix_(*known)] if matrix.ndim and matrix.size > _LARGE else matrix)  # of a large array little is fetched
+    if values.size == matrix.size and matrix.ndim:
+        values = values[np.ix_(*known)]
+    if matrix.ndim < 2:
+        values, shown = values.reshape(1, -1), [[0], shown[0] if shown else [0]]
+    rows = iter(values)
+    body = "".join("<tr><td>&#8942;</td></tr>" if i is None else f"<tr>{_row(next(rows), shown[1])}</tr>" for i in shown[0])
+    return f"{note}<table>{body}</table>"
 
 
-def _row(row: np.ndarray) -> str:
-    return "".join(f"<td>{escape(_number(row[i])) if i is not None else '&#8943;'}</td>" for i in _shown(len(row)))
+def _row(row: np.ndarray, shown: list[int | None]) -> str:
+    numbers = iter(row)
+    return "".join("<td>&#8943;</td>" if i is None else f"<td>{escape(_number(next(numbers)))}</td>" for i in shown)
 
 
 def _shown(length: int) -> list[int | None]:
@@ -116,6 +127,8 @@ def _number(value: Any) -> str:
 def _node(key: str, value: Any, depth: int) -> str:
     name = f"{escape(key)}: " if key else ""
     if isinstance(value, (runtime.ArrayImpl, PRNGKeyArray, np.ndarray)):
+        if value.size > _LARGE:
+            return f'<div class="leaf">{name}{_head(value)}</div>'
         return f'<details class="leaf"><summary>{name}{_head(value)}</summary>{_values(value)}</details>'
     children = [(keystr(path), child) for path, child in tree_flatten_with_path(value, is_leaf=lambda child: child is not value)[0]]
     if value is None or [child_key for child_key, _ in children] == [""]:  # a leaf
