@@ -60,3 +60,11 @@ def test_training_goes_on_from_the_checkpoint(victim, has_replacement, tmp_path)
         assert codes == [-9 if i == victim else 0 for i in range(3)] + [0] * has_replacement, program.report()
         for i in others:
             assert f"FAILED [{victim}]" in program.output(i) and "WENT ON" in program.output(i), program.report()
+
+
+def test_one_process_writes_into_the_compilation_cache_and_all_read(tmp_path):
+    cache = {"LAMINAX_ENABLE_COMPILATION_CACHE": "1", "LAMINAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache")}
+    first, second = (together.check(FOLDER / "program_with_a_cache.py", 2, 2, **cache) for _ in range(2))
+    assert "'hits': 0" in first[0] and "'stores': 1" in first[0] and "'stores': 0" in first[1], first
+    for output in second:
+        assert "'hits': 1, 'misses': 0, 'stores': 0, 'troubles': 0" in output, second

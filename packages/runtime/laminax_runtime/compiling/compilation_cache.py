@@ -69,10 +69,10 @@ def make_key(text: str, devices: tuple[_jaxlib.Device, ...], compile_options: _j
     """The key of a compilation, or None if the program must not come from the cache, or the cache is switched off."""
     if not options.enable_compilation_cache.value or options.compilation_cache_max_size.value == 0:
         return None
-    # A dump is made by compiling. Each process of several may only compile what all others compile with it. And a client that only
-    # compiles loads nothing.
-    if (_is_dumping(compile_options) or any(d.process_index != devices[0].process_index for d in devices)
-            or topologies.is_compile_only(devices[0])):
+    # A dump is made by compiling. A client that only compiles loads nothing. And accelerators of several processes may tune a program
+    # together while they compile it.
+    is_tuned_together = len(_processes_of(devices)) > 1 and devices[0].platform != "cpu"
+    if _is_dumping(compile_options) or topologies.is_compile_only(devices[0]) or is_tuned_together:
         return None
     if not options.compilation_cache_include_metadata_in_key.value:
         text = without_locations(text)
@@ -83,6 +83,10 @@ def make_key(text: str, devices: tuple[_jaxlib.Device, ...], compile_options: _j
         f"jaxlib {_jaxlib.version}, {client.platform} {client.platform_version}, entries 3",
         _host() if client.platform == "cpu" else f"{client.device_count()} of {sorted({d.device_kind for d in devices})}",
     )
+
+
+def _processes_of(devices: tuple[_jaxlib.Device, ...]) -> set[int]:
+    return {device.process_index for device in devices}
 
 
 def _is_dumping(compile_options: _jaxlib.CompileOptions) -> bool:
@@ -169,8 +173,12 @@ def load(
     return None
 
 
-def store(key: CacheKey, loaded: _jaxlib.LoadedExecutable, seconds: float, name: str, is_part: bool = False) -> None:
-    """Keeps a program if compiling it took long enough, or if it is a part of a larger program."""
+def store(key: CacheKey, loaded: _jaxlib.LoadedExecutable, seconds: float, name: str, devices: tuple[_jaxlib.Device, ...],
+          is_part: bool = False) -> None:
+    """Keeps a program if compiling it took long enough, or if it is a part of a larger program; the first process that runs it does."""
+    if loaded.client.process_index() != min(_processes_of(devices)):
+        log_not_stored(name, "because another process does, on whose devices it runs too")
+        return
     least_seconds, least_bytes = options.persistent_cache_min_compile_time_secs.value, options.persistent_cache_min_entry_size_bytes.value
     if seconds < least_seconds and not is_part:
         log_not_stored(name, f"because it took < {least_seconds:.2f} seconds to compile ({seconds:.2f}s)")

@@ -273,7 +273,7 @@ def _load_or_compile(text: str, assignment: tuple[placement.Device, ...], compil
         return loaded
     start = time.perf_counter()
     loaded = _compile_and_load(text, assignment, compile_options, (), is_dynamic)
-    compilation_cache.store(key, loaded, time.perf_counter() - start, name, is_part)
+    compilation_cache.store(key, loaded, time.perf_counter() - start, name, assignment, is_part)
     return loaded
 
 
