@@ -3,13 +3,14 @@
 import numpy as np
 import together
 
+from laminax_runtime.compiling import compilation_cache
+
 import laminax
 import laminax.numpy as jnp
 from laminax import distributed
 from laminax.experimental import multihost_utils
 from laminax.sharding import Mesh, NamedSharding
 from laminax.sharding import PartitionSpec as P
-from laminax_runtime.compiling import compilation_cache
 
 index, count = together.begin()
 mesh = Mesh(np.array(laminax.devices()), ("x",))
