@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds and tests everything on the CPU, in each lane whose Python is on this machine. A lane without its
-# Python is reported as skipped. Ends with the number of pytest cases, over all lanes: `N passed, N failed`.
+# Python is reported as skipped. LAMINAX_LANES names the lanes, by default py311 and py312; ci/nightly.sh has the others.
+# Ends with the number of pytest cases, over all lanes: `N passed, N failed`.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,7 +11,7 @@ results=()
 # What does not depend on the lane is tested in the first one only: the types, which mypy reads for the oldest Python.
 filter=""
 
-for lane in py311 py312; do
+for lane in ${LAMINAX_LANES:-py311 py312}; do
   echo "=== lane $lane"
   if ! answer="$(./bazelw query "@python_$lane//:runtime" 2>&1)"; then
     grep --max-count=1 --after-context=3 '^Error in fail: No Python' <<<"$answer" || echo "$answer"

@@ -53,6 +53,17 @@ def by_lane(label, lanes = LANES):
         no_match_error = "this needs one of the lanes " + ", ".join(lanes),
     )
 
+# Whether MODULE.bazel is what names repositories (Bazel 7 and 8), and not WORKSPACE: labels are printed in another way then.
+_IS_MODULE = str(Label("//:BUILD")).startswith("@@")
+
+def package_label(package):
+    """The label of a package of a lane, with `{lane}` for the lane."""
+    return "@pip_{lane}//" + package if _IS_MODULE else "@pip_{lane}_%s//:%s" % (group_of(package), package)
+
+def part_label(part, package):
+    """The label of a package of one of PARTS, likewise."""
+    return ("@%s_{lane}//%s" if _IS_MODULE else "@%s_{lane}//:%s") % (part, package)
+
 def group_of(package):
     """The group of packages that a package is in."""
     for group, packages in GROUPS.items():

@@ -1,9 +1,6 @@
-"""The Python rules: Bazel's native ones, and `py_wheel`."""
-
-load(":wheel.bzl", _py_wheel = "py_wheel")
+"""The Python rules: Bazel's native ones, under the names that the real rules_python has them by."""
 
 py_binary = native.py_binary
 py_library = native.py_library
 py_runtime = native.py_runtime
 py_test = native.py_test
-py_wheel = _py_wheel

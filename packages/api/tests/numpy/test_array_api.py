@@ -6,6 +6,9 @@ import pytest
 import laminax
 import laminax.numpy as jnp
 
+if not hasattr(np, "__array_namespace_info__"):
+    pytest.skip("NumPy has these functions since 2.1", allow_module_level=True)
+
 NUMPY = np.__array_namespace_info__()
 
 

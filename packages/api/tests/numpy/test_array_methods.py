@@ -59,8 +59,9 @@ def test_rounding_without_digits_gives_integers():
     (lambda x: x.item(), ValueError, "can only convert an array of size 1 to a Python scalar"),
 ])
 def test_refusals_in_the_words_of_numpy(convert, error, message):
-    """Each is what NumPy says of the same array, but for hashing."""
-    for array in (jnp.arange(3), np.arange(3)):
+    """Each is what NumPy says of the same array, but for hashing. NumPy before 2.2 warns only of empty arrays."""
+    says_numpy = "empty array" not in message or np.lib.NumpyVersion(np.__version__) >= "2.2.0"
+    for array in (jnp.arange(3), np.arange(3))[:1 + says_numpy]:
         with pytest.raises(error) as caught:
             convert(array)
         assert message in str(caught.value)

@@ -31,7 +31,7 @@ py_wheel = rule(
             doc = "Every other file of the project that the wheel is made from.",
         ),
         "_builder": attr.label(
-            default = "//python:build_wheel",
+            default = "//third_party/wheels:build_wheel",
             executable = True,
             cfg = "exec",
         ),
