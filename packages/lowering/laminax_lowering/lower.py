@@ -12,6 +12,7 @@ from laminax_ir.programs.calling_conventions import CallingConvention
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from laminax_ir.symbolic.sized_programs import value_at_sizes
 from laminax_ir.symbolic.symbolic_dims import SymbolicDim
+from laminax_ir.tracing.explicit_axes import without_mesh
 from laminax_ir.tracing.gc_pause import paused_collection
 from laminax_ir.types.array_layouts import in_use as layouts_in_use
 from laminax_ir.types.avals import ShapedArray
@@ -120,7 +121,7 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
     args = _Values(closed.in_avals, arg_names, arg_shardings, arg_memories or [*map(_memory_of_type, closed.in_avals)], arg_layouts)
     results = _Values(closed.out_avals, result_names, result_shardings, result_memories or [*map(_memory_of_type, closed.out_avals)],
                       _result_layouts(closed.jaxpr, result_layouts))
-    with paused_collection():
+    with paused_collection(), without_mesh():  # rules make programs that serve all modules
         module = ModuleContext(platforms, _module_name(name), plan_calls(closed.jaxpr), axis_env)
         module.num_partitions = num_partitions
         if device_mesh is not None:

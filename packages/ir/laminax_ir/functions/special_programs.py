@@ -24,6 +24,7 @@ from laminax_ir.ops.shape import full_like
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.explicit_axes import without_mesh
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 
@@ -48,7 +49,8 @@ def special_program(primitive: Primitive, aval: ShapedArray) -> ClosedJaxpr:
         result = function(*[e.convert_element_type(x, wide) for x in operands])
         return [e.convert_element_type(result, aval.dtype)]
 
-    return stage(widened, [aval.strip_weak_type()] * count, name=primitive.name)
+    with without_mesh():
+        return stage(widened, [aval.strip_weak_type()] * count, name=primitive.name)
 
 
 def _all(condition: ArrayLike, *more: ArrayLike) -> Array:

@@ -27,6 +27,7 @@ from laminax_ir.programs.primitive import Primitive
 from laminax_ir.random import counter_generators
 from laminax_ir.random.word_arrays import join_halves, join_words, split_words, to_dtype, words_of_seeds, zeros
 from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.explicit_axes import without_mesh
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.extended_dtypes import WordFunctions
 
@@ -57,8 +58,9 @@ def _cached_program(primitive: Primitive, avals: Sequence[ShapedArray], params: 
     params = dict(params)
     impl = params.pop("impl", None) or avals[0].dtype.impl
     function = getattr(impl.functions or _WORD_FUNCTIONS[impl.name], _FUNCTION_OF[primitive])
-    return stage(lambda *words: [function(*words, **params)], [physical_aval(aval) for aval in avals],
-                 name=f"{impl.name}_{primitive.name.removeprefix('random_')}")
+    with without_mesh():
+        return stage(lambda *words: [function(*words, **params)], [physical_aval(aval) for aval in avals],
+                     name=f"{impl.name}_{primitive.name.removeprefix('random_')}")
 
 
 # The hash
@@ -71,7 +73,8 @@ _PARITY = np.uint32(0x1BD11BDA)
 @functools.lru_cache(maxsize=256)
 def threefry_program(shape: tuple[int, ...]) -> ClosedJaxpr:
     """Threefry-2x32 on four arrays u32[shape] as adds, rotations and exclusive ors: what `threefry2x32_p` expands to."""
-    return stage(_threefry_rounds, [ShapedArray(shape, UINT32)] * 4, name="threefry2x32")
+    with without_mesh():
+        return stage(_threefry_rounds, [ShapedArray(shape, UINT32)] * 4, name="threefry2x32")
 
 
 def _threefry_rounds(key1: ArrayLike, key2: ArrayLike, x1: ArrayLike, x2: ArrayLike) -> list[Array]:

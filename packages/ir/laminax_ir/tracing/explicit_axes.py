@@ -5,10 +5,12 @@ The types of values say how they are split over these axes; `result_types` finds
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from laminax_ir.options.ambient import define_ambient
-from laminax_ir.tracing.manual_axes import mesh_of_shard_map
+from laminax_ir.tracing.manual_axes import manual_axes, manual_mesh, mesh_of_shard_map
 from laminax_ir.types.abstract_meshes import AbstractMesh
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_ir.types.type_shardings import TypeSharding, type_sharding
@@ -27,6 +29,19 @@ sums_left_open = define_ambient(
     "Along which mesh axes sums in products are left open while it is resolved how results are split: "
     "where the result is asked for as their terms.",
     normal=frozenset)
+
+
+@contextmanager
+def without_mesh() -> Iterator[None]:
+    """Context manager: functions are traced for no mesh inside.
+
+    For programs that are made once and serve all callers: the mesh that is set when the first one asks must not be in them.
+    """
+    if abstract_mesh.value is None and manual_mesh.value is None:
+        yield
+        return
+    with abstract_mesh(None), manual_mesh(None), manual_axes(()):
+        yield
 
 
 def context_mesh() -> AbstractMesh | None:
