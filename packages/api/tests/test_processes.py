@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import pathlib
 import socket
 import sys
@@ -69,3 +70,8 @@ def test_one_process_writes_into_the_compilation_cache_and_all_read(tmp_path):
     assert "'hits': 0" in first[0] and "'stores': 1" in first[0] and "'stores': 0" in first[1], first
     for output in second:
         assert "'hits': 1, 'misses': 0, 'stores': 0, 'troubles': 0" in output, second
+
+
+@pytest.mark.skipif(importlib.util.find_spec("orbax") is None, reason="needs orbax-checkpoint")
+def test_a_checkpoint_of_orbax(tmp_path):
+    together.check(FOLDER / "program_with_orbax.py", 4, 1, CHECKPOINT=str(tmp_path / "saved"))
