@@ -276,7 +276,7 @@ def _heavy_work(jaxpr: Jaxpr) -> int:
 
 
 def _with_calls_in_place(jaxpr: Jaxpr, calls: CallPlan | None) -> Jaxpr:
-    """The live equations of a program, with those of programs that are called from one place only among them; without a plan, of all."""
+    """The live equations of a program with those of programs that are called from one place, or inline, or without a plan at all."""
     values: dict[Var, Atom] = {}
     eqns: list[JaxprEqn] = []
 
@@ -285,10 +285,11 @@ def _with_calls_in_place(jaxpr: Jaxpr, calls: CallPlan | None) -> Jaxpr:
 
     def write(inner: Jaxpr, is_again: bool) -> None:
         for eqn in live_equations(inner)[0]:
-            if eqn.primitive is jit_p and (calls is None or calls.programs.representative(eqn.params["jaxpr"]) in calls.in_place):
+            is_open = eqn.primitive is jit_p and (calls is None or eqn.params.get("inline") is True)
+            if is_open or eqn.primitive is jit_p and calls and calls.programs.representative(eqn.params["jaxpr"]) in calls.in_place:
                 called = eqn.params["jaxpr"].jaxpr
                 values.update(zip(called.invars, resolve(eqn.invars)))
-                write(called, calls is None)
+                write(called, is_again or is_open)
                 values.update(zip(eqn.outvars, resolve(called.outvars)))
                 continue
             eqns.append(eqn.replace(invars=resolve(eqn.invars)) if values else eqn)

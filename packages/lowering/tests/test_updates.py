@@ -56,6 +56,19 @@ def test_updates_go_to_the_blocks_and_what_they_share_to_the_front():
     check(closed, moved)
 
 
+def test_what_updates_read_of_the_arguments_goes_with_them():
+    def fun(rate, *ws):
+        x, grads = ws[0], []
+        for w in ws:
+            x = dot(sin(x), w)
+            grads.append(x)
+        return [sub(add(sin(w), exp(w)), g) for w, g in zip(ws, grads)]
+    closed, pieces = pieces_of(fun, 3, [2, 2, 2, 12])
+    moved = with_updates_in_blocks(pieces)
+    assert names(moved) == [[], *[["sin", "dot_general", "sin", "exp", "add", "sub"]] * 3, []]
+    check(closed, moved)
+
+
 def test_an_update_by_the_sum_over_all_blocks_stays_behind_them():
     def fun(rate, *ws):
         x, grads = ws[0], []

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Collection, NamedTuple, Sequence
 
-from laminax_ir.programs.jaxpr import JaxprEqn, Var, subjaxprs
+from laminax_ir.programs.jaxpr import JaxprEqn, Var
 from laminax_lowering.planning.operation_costs import is_cheap, num_bytes
 
 MAX_SHARED_BYTES = 64  # of what equations read and make that are computed before the first block
@@ -46,30 +46,67 @@ def with_updates_in_blocks(pieces: Sequence[Piece]) -> list[list[JaxprEqn]]:
 
 def _moved(pieces: Sequence[Piece], open_to: Collection[int]) -> list[list[JaxprEqn]]:
     """The equations after the moves, where only some blocks take any; blocks keep their own ones in front."""
-    moved: list[list[JaxprEqn]] = [[] for _ in range(len(pieces) + 1)]
-    maker: dict[Var, int] = {}
-    late: set[Var] = set()  # what is made behind the front
+    places = _Places(open_to, [[] for _ in range(len(pieces) + 1)])
     for i, (eqns, is_block) in enumerate(pieces):
         for eqn in eqns:
-            place = i if is_block else _place(eqn, i, open_to, maker, late)
-            moved[place + 1].append(eqn)
-            maker.update(dict.fromkeys(eqn.outvars, place))
-            if place >= 0:
-                late.update(eqn.outvars)
-    return moved
+            if is_block:
+                places.put(eqn, i)
+            elif i == len(pieces) - 1 and places.can_wait(eqn):
+                places.waiting.update(dict.fromkeys(eqn.outvars, eqn))
+            else:
+                places.put(eqn, places.find(eqn, i))
+    for eqn in dict.fromkeys(places.waiting.values()):
+        places.put(eqn, len(pieces) - 1)
+    return places.eqns
 
 
-def _place(eqn: JaxprEqn, i: int, open_to: Collection[int], maker: dict[Var, int], late: set[Var]) -> int:
-    """Where an equation of piece `i` goes: to -1, the front, if it is about a few numbers; to the block that it updates; or it stays."""
-    read = [v for v in eqn.invars if type(v) is Var]
-    if eqn.effects:
-        return i
-    if late.isdisjoint(read) and _bytes(read) <= MAX_SHARED_BYTES and _bytes(eqn.outvars) <= MAX_SHARED_BYTES and not subjaxprs(eqn):
-        return -1
-    last = max([maker.get(v, -1) for v in read], default=-1)
-    if last in open_to and is_cheap(eqn) and _bytes(eqn.outvars) <= max(num_bytes(v.aval) for v in read if maker.get(v) == last):
-        return last
-    return i
+class _Places:
+    """Where equations go while the pieces of a program are walked through: the piece -1 is the front.
+
+    open_to: the blocks that take updates.
+    eqns: of each piece, the front's first.
+    waiting: equations behind the blocks of arguments alone, such as the decay of a weight, by their results: they go with their reader.
+    """
+
+    def __init__(self, open_to: Collection[int], eqns: list[list[JaxprEqn]]) -> None:
+        self.open_to = open_to
+        self.eqns = eqns
+        self.maker: dict[Var, int] = {}
+        self.waiting: dict[Var, JaxprEqn] = {}
+
+    def put(self, eqn: JaxprEqn, place: int) -> None:
+        """Puts an equation into a piece, after what it reads of the waiting ones."""
+        for v in eqn.outvars:
+            self.waiting.pop(v, None)
+        for v in _read(eqn):
+            if v in self.waiting:
+                self.put(self.waiting[v], place)
+        self.eqns[place + 1].append(eqn)
+        self.maker.update(dict.fromkeys(eqn.outvars, place))
+
+    def can_wait(self, eqn: JaxprEqn) -> bool:
+        """Whether an equation is cheap, of arguments and the front alone, and of more than a few numbers."""
+        return (is_cheap(eqn) and not self._belongs_in_front(eqn)
+                and all(v in self.waiting or self.maker.get(v, -1) < 0 for v in _read(eqn)))
+
+    def find(self, eqn: JaxprEqn, i: int) -> int:
+        """Where an equation of piece `i` goes: to the front, if it is about a few numbers; to the block that it updates; or it stays."""
+        if self._belongs_in_front(eqn):
+            return -1
+        read = _read(eqn)
+        last = max([self.maker.get(v, -1) for v in read], default=-1)
+        if last not in self.open_to or not is_cheap(eqn):
+            return i
+        return last if _bytes(eqn.outvars) <= max(num_bytes(v.aval) for v in read if self.maker.get(v) == last) else i
+
+    def _belongs_in_front(self, eqn: JaxprEqn) -> bool:
+        read = _read(eqn)
+        return (not eqn.effects and all(v not in self.waiting and self.maker.get(v, -1) < 0 for v in read)
+                and _bytes(read) <= MAX_SHARED_BYTES and _bytes(eqn.outvars) <= MAX_SHARED_BYTES)
+
+
+def _read(eqn: JaxprEqn) -> list[Var]:
+    return [v for v in eqn.invars if type(v) is Var]
 
 
 def _signature(eqn: JaxprEqn) -> tuple:
