@@ -47,9 +47,15 @@ def complete(module: griffe.Module) -> None:
     give_docstring(module, value)
     for name, member in list(module.members.items()):
         if member.is_alias:
+            if not member.target_path.startswith("laminax"):  # NumPy's own, whose sources are not read
+                del module.members[name]
             continue
         if member.is_module:
             complete(member)
+        elif member.is_attribute:  # an option, say, which is an object with a docstring
+            option = getattr(value, name, None)
+            if option.__doc__ != type(option).__doc__:
+                give_docstring(member, option)
         elif member.is_function or member.is_class:
             give_docstring(member, getattr(value, name, None))
             if member.is_class:
