@@ -160,7 +160,7 @@ POLYNOMIAL = {
 
 RIGHT = ELEMENTWISE | SPECIAL | CONTRACTION | CONVOLUTION | FFT | LINALG | POLYNOMIAL | DERIVED
 HELPERS = {
-    op: set(), special: set(),
+    op: {"in_exact_dtype"}, special: set(),
     contraction: {"canonicalize_precision", "refuse_out_sharding", "free_axes", "contraction_dtype",
                   "canonicalize_dot_dimension_numbers", "canonical_preferred", "outer_ragged_axes", "dot_general_shape"},
     scaled_dot: {"scaled_product"}, fft: set(), orthogonal: set(), polar: set(), polynomial: set(), derived: {"optimization_barrier"},
