@@ -110,6 +110,14 @@ def test_classes_that_take_nothing_but_arrays(transform):
     np.testing.assert_array_equal(out.y, np.zeros((1, 2)))
 
 
+def test_such_a_class_is_mapped_where_other_types_have_mappings_of_their_own():
+    from laminax.experimental import sparse
+    out = laminax.vmap(add_one)(Checked(jnp.ones((1, 2)), jnp.zeros((1, 2))))
+    np.testing.assert_array_equal(out.x, np.full((1, 2), 2))
+    rows = laminax.vmap(lambda x: sparse.BCOO.fromdense(x, nse=2))(jnp.eye(2))
+    np.testing.assert_array_equal(rows.todense(), np.eye(2))
+
+
 def test_messages_about_classes_that_take_nothing_but_arrays():
     c = Checked(jnp.ones(2), jnp.zeros(2))
     with pytest.raises(laminax.errors.TracerBoolConversionError, match=r"argument c\[<flat index 0>\] of jit"):

@@ -133,7 +133,7 @@ def test_the_value_of_terms_is_not_read():
     (lambda u, r, w: lax.dot(reshard(w.T, P(None, "x")), w, out_sharding=P(unreduced={"x"})), ShardingTypeError,
      "should be sharded identically"),
     (lambda u, r, w: lax.reduce_sum(w, (0,), out_sharding=P(unreduced={"x"})), ShardingTypeError,
-     "should be in operand's specs that were summed over"),
+     "should be in operand's specs that were reduce_sum over"),
     (lambda u, r, w: lax.reshape(w, (32,), out_sharding=P(unreduced={"x"})), ValueError,
      "must be unreduced and reduced over the same mesh axes"),
 ])

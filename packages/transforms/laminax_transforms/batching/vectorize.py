@@ -121,7 +121,7 @@ def _taken_apart(fun: Callable, in_axes: Any, out_axes: Any, axis_size: int | No
     is_leaf, accepts = (has_mapped_type, _is_mappable) if typed else (None, is_array_like)
     flat, in_tree = tree_flatten((args, kwargs), is_leaf)
     # in_axes has one entry for a whole value of a registered type
-    whole = tree_unflatten(in_tree, [_Leaf()] * len(flat)) if typed else (args, kwargs)
+    whole = tree_unflatten(in_tree, [_Leaf()] * len(flat)) if any(map(has_mapped_type, flat)) else (args, kwargs)
     specs = flat_axes = _flat_in_axes(fun, in_axes, *whole)
     is_mapping_refs = False
     if not all(accepts(x) for x, b in zip(flat, flat_axes) if b is not None):  # an argument that is not mapped may be any object

@@ -287,6 +287,8 @@ class JitFunction:
     def miss(self, *args: Any, **kwargs: Any) -> tuple[Any, FastpathData | None, bool]:
         """Answers a call that C++ has no entry for: (result, fast-path data or None, False)."""
         try:
+            if (answer := self.answered_elsewhere(args, kwargs)) is not None:
+                return answer
             call, avals, traced = self.traced(args, kwargs)
             if traced.has_refs:
                 return run_with_refs(self, call, traced), None, False
@@ -304,6 +306,10 @@ class JitFunction:
         except Exception as error:
             shorten(error)
             raise
+
+    def answered_elsewhere(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, None, bool] | None:
+        """The answer to a call that another function computes, as of `miss`; None where this one does."""
+        return None
 
     def run(self, call: Call, traced: TracedFunction) -> tuple[list[Any], Program]:
         program = self.program(traced, call, self.place(traced, call))

@@ -290,11 +290,11 @@ class _PmapFunction(JitFunction):
         self.is_of_all = is_of_all
         self.of_all: dict[tuple[runtime.Device, ...], Any] = {}  # the function of arguments of all processes, by the devices
 
-    def miss(self, *args: Any, **kwargs: Any) -> tuple[Any, runtime.FastpathData | None, bool]:
-        """As that of jit; in a program of several processes a call outside of traces is one of them all, each with its part."""
+    def answered_elsewhere(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, None, bool] | None:
+        """In a program of several processes a call outside of traces is one of them all, each with its part."""
         if processes.state.num_processes > 1 and not self.is_of_all and state.trace is eval_trace and self._is_over_processes():
             return self._run_over_processes(Call(args, kwargs, self.mapping.static, ())), None, False
-        return super().miss(*args, **kwargs)
+        return None
 
     def _is_over_processes(self) -> bool:
         chosen = self.mapping.devices
