@@ -39,7 +39,8 @@ class Watch:
         self.failed: list[int] = []
         self.heartbeat_timeout = heartbeat_timeout
         self.interval = min(max(heartbeat_timeout / 20, 0.1), 2.0)
-        self._round = 0  # how often the service was asked
+        self._round = 0  # how often the service has answered
+        self._next_question = 0
         self._change = threading.Condition()
         self._is_suspicious = False
         self._has_ended = False
@@ -86,16 +87,23 @@ class Watch:
 
     def _is_called(self) -> bool:
         """Whether another process has a suspicion."""
-        return any(key == f"{_SUSPECTED}/{self._round}" for key, _ in self.client.key_value_dir_get(_SUSPECTED))
+        return self._last_question() >= self._next_question
+
+    def _last_question(self) -> int:
+        """The number of the last question that a process has put to the service; -1 if there was none."""
+        return max([int(key.rpartition("/")[2]) for key, _ in self.client.key_value_dir_get(_SUSPECTED)], default=-1)
 
     def _ask(self) -> None:
-        """Asks the service who is alive, together with all who are."""
-        self.client.key_value_set(f"{_SUSPECTED}/{self._round}", str(self.process_id), allow_overwrite=True)
+        """Asks the service who is alive, together with all who are. Afterwards the others may leave at once, and the service with them."""
+        number = max(self._next_question, self._last_question())
+        self._next_question = number + 1  # also if this one is not answered: the others join in the next
+        self.client.key_value_set(f"{_SUSPECTED}/{number}", str(self.process_id), allow_overwrite=True)
+        addresses = addresses_of_collectives(self.client)
         answer = self.client.get_live_nodes(self.live)
         failed = [index for index in self.live if index not in answer]
         if failed:
             self.live = [index for index in self.live if index in answer]
-            shut_down_collectives(self.client)
+            shut_down_connections(addresses)
         with self._change:
             self._round += 1
             self._is_suspicious = False
@@ -103,9 +111,13 @@ class Watch:
             self._change.notify_all()
 
 
-def shut_down_collectives(client: Any) -> None:
-    """Ends the TCP connections that this process has for collectives on CPUs: those from and to the addresses that are in the service."""
-    addresses = {address for _, value in client.key_value_dir_get_bytes(_COLLECTIVES) for address in addresses_in(value)}
+def addresses_of_collectives(client: Any) -> set[tuple[str, int]]:
+    """Where processes listen for collectives on CPUs, as they have told the service."""
+    return {address for _, value in client.key_value_dir_get_bytes(_COLLECTIVES) for address in addresses_in(value)}
+
+
+def shut_down_connections(addresses: set[tuple[str, int]]) -> None:
+    """Ends the TCP connections that this process has from and to these addresses."""
     for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ():
         try:
             if not os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
