@@ -114,7 +114,8 @@ def test_such_a_class_is_mapped_where_other_types_have_mappings_of_their_own():
     from laminax.experimental import sparse
     out = laminax.vmap(add_one)(Checked(jnp.ones((1, 2)), jnp.zeros((1, 2))))
     np.testing.assert_array_equal(out.x, np.full((1, 2), 2))
-    rows = laminax.vmap(lambda x: sparse.BCOO.fromdense(x, nse=2))(jnp.eye(2))
+    from_dense = sparse.BCOO.fromdense  # loads the type, which registers how it is mapped
+    rows = laminax.vmap(lambda x: from_dense(x, nse=2))(jnp.eye(2))
     np.testing.assert_array_equal(rows.todense(), np.eye(2))
 
 
