@@ -10,8 +10,8 @@ __all__: list[str]
 def dct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """Discrete cosine transform of type 2 along an axis."""
 def dctn(x: ArrayLike, type: int = 2, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
-    """Discrete cosine transform of type 2 along several axes, by default all; s are the sizes. See `dct`."""
+    """Discrete cosine transform of type 2 along several axes; see `dct`."""
 def idct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """Inverse of `dct`; see there."""
+    """Inverse of `dct`: the inverse of the transform of type 2 along an axis."""
 def idctn(x: ArrayLike, type: int = 2, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
-    """Inverse of `dctn`; see there."""
+    """Inverse of `dctn`: the inverse of the transform of type 2 along several axes."""

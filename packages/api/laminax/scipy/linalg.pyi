@@ -11,7 +11,7 @@ __all__: list[str]
 def block_diag(*arrs: ArrayLike) -> Array:
     """A matrix with matrices along its diagonal, and zeros elsewhere."""
 def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
-    """The pair (Cholesky factor, lower) that `cho_solve` takes; see `cholesky`."""
+    """The Cholesky factorization as `cho_solve` takes it; see `cholesky`."""
 def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True) -> Array:
     """Solution x of a x = b from the Cholesky factorization of a."""
 def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
@@ -23,7 +23,7 @@ def companion(a: ArrayLike) -> Array:
 def convolution_matrix(a: ArrayLike, n: int, mode: str = 'full') -> Array:
     """The matrix that convolves a vector of size n with a."""
 def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """Determinant of square matrices; see `numpy.linalg.det`."""
+    """Determinant of square matrices."""
 def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> Array:
     """The matrix of the discrete Fourier transform, exp(-2 pi i j k / n)."""
 def eigh(
@@ -69,13 +69,13 @@ def helmert(n: int, full: bool = False) -> Array:
 def hessenberg(a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Reduction to upper Hessenberg form, a = Q H Q^H with unitary Q; on CPU only."""
 def hilbert(n: int) -> Array:
-    """Hilbert's matrix, 1 / (i + j + 1): [n, n]."""
+    """Hilbert's matrix, 1 / (i + j + 1)."""
 def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """Inverse of square matrices; see `numpy.linalg.inv`."""
+    """Inverse of square matrices."""
 def invhilbert(n: int) -> Array:
-    """The inverse of Hilbert's matrix, which has integer elements: [n, n]; infinite where doubles do not hold them."""
+    """The inverse of Hilbert's matrix, which has integer elements."""
 def invpascal(n: int, kind: str | None = None) -> Array:
-    """The inverse of Pascal's matrix, which has integer elements; see `pascal`."""
+    """The inverse of Pascal's matrix, which has integer elements."""
 def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     """Leslie matrices of population dynamics: birth rates in the first row, survival rates on the subdiagonal."""
 def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, ...]:
@@ -152,6 +152,6 @@ def svd(
     check_finite: bool = True,
     lapack_driver: str = 'gesdd',
 ) -> Any:
-    """Singular value decomposition; see `numpy.linalg.svd`, whose three results it returns as a tuple."""
+    """Singular value decomposition, a = U diag(s) Vh; see `numpy.linalg.svd`."""
 def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """Toeplitz matrices, constant along each diagonal."""

@@ -18,9 +18,9 @@ def convolve2d(
     fillvalue: float = 0,
     precision: Any = None,
 ) -> Array:
-    """Convolution of two matrices; see `convolve`. `boundary` must be "fill" and `fillvalue` 0."""
+    """Convolution of two matrices; see `convolve`."""
 def correlate(in1: ArrayLike, in2: ArrayLike, mode: str = 'full', method: str = 'auto', precision: Any = None) -> Array:
-    """Cross-correlation of two arrays of one rank: convolution with the second one reversed and conjugated; see `convolve`."""
+    """Cross-correlation of two arrays of one rank: convolution with the second one reversed and conjugated."""
 def correlate2d(
     in1: ArrayLike,
     in2: ArrayLike,
@@ -29,7 +29,7 @@ def correlate2d(
     fillvalue: float = 0,
     precision: Any = None,
 ) -> Array:
-    """Cross-correlation of two matrices; see `correlate`. `boundary` must be "fill" and `fillvalue` 0."""
+    """Cross-correlation of two matrices; see `correlate`."""
 def csd(
     x: ArrayLike,
     y: ArrayLike | None,
@@ -89,4 +89,4 @@ def welch(
     axis: int = -1,
     average: str = 'mean',
 ) -> tuple[Any, Any]:
-    """Power spectral density of a signal, by Welch's method; the arguments are those of `csd`."""
+    """Power spectral density of a signal along an axis, by Welch's method: the mean spectrum of overlapping segments."""

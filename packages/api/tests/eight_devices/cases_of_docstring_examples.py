@@ -26,6 +26,7 @@ from laminax_ir.types.avals import ShapedArray
 import laminax
 import laminax.numpy as jnp
 from laminax import lax, linen
+from laminax.scipy import stats
 from laminax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 MESH = laminax.make_mesh((4, 2), ("x", "data"), (AxisType.Auto,) * 2)
@@ -81,7 +82,7 @@ def test_example(name, text, module, documented, tmp_path, monkeypatch):
     names = {n: getattr(laminax, n) for n in dir(laminax)} | GIVEN
     names |= {k: v for k, v in vars(sys.modules[documented.__module__]).items() if not k.startswith("__")}
     names |= {n: getattr(module, n) for n in dir(module) if not n.startswith("_")} | OTHERS.get(name, {})
-    names |= {"jnp": jnp}  # where a module has its own namespace of NumPy's functions by that name, the submodules are not in it
+    names |= {"jnp": jnp, "stats": stats}  # modules that import these mean their private namespace of the functions, or one of them
     if documented.__module__.startswith("laminax._src.linen"):
         names |= {"nn": linen}
     for example in DocTestParser().get_examples(inspect.cleandoc(text)):
@@ -100,5 +101,7 @@ def test_example(name, text, module, documented, tmp_path, monkeypatch):
 def parts(text):
     """What an example prints, without what may differ: the words, and the numbers."""
     text = re.sub(r",\s*(dtype=\w+|weak_type=True)", "", text).replace("Array(", "array(")
-    number = r"(?<![\w.])-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?!\w)"
+    number = r"(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)"
+    text = re.sub(rf"([\d.fn])\s*([+-])(?={number}j)", r"\1|\2", text)  # the sign of an imaginary part belongs to its number
+    number = rf"(?<![\w.])[+-]?{number}(?=j?(?!\w))"
     return re.sub(number, "#", "".join(text.split())), [float(n) for n in re.findall(number, text)]

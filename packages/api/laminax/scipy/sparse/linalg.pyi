@@ -16,7 +16,7 @@ def bicgstab(
     maxiter: Any = None,
     M: Any = None,
 ) -> tuple[Any, None]:
-    """Stabilized biconjugate gradients, for a general A; the arguments are those of `cg`."""
+    """Stabilized biconjugate gradients, for a general A."""
 def cg(A: Any, b: Any, x0: Any = None, *, tol: Any = 1e-05, atol: Any = 0.0, maxiter: Any = None, M: Any = None) -> tuple[Any, None]:
     """Conjugate gradients, for a Hermitian positive definite A."""
 def gmres(

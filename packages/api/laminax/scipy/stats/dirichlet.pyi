@@ -9,4 +9,4 @@ __all__: list[str]
 def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     """Logarithm of the density of the Dirichlet distribution."""
 def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:
-    """Density of the Dirichlet distribution; see `logpdf`."""
+    """Density of the Dirichlet distribution: the product of x**(alpha - 1), over the multivariate beta function of alpha."""

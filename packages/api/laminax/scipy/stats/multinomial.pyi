@@ -9,4 +9,4 @@ __all__: list[str]
 def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     """Logarithm of the probability of counts of the multinomial distribution."""
 def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """Probability of counts of the multinomial distribution; see `logpmf`."""
+    """Probability of counts of the multinomial distribution: n! times the product of p**x / x!."""

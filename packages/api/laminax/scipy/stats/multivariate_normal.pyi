@@ -10,4 +10,4 @@ __all__: list[str]
 def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None = None) -> Any:
     """Logarithm of the density of the multivariate normal distribution."""
 def pdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
-    """Density of the multivariate normal distribution; see `logpdf`."""
+    """Density of the multivariate normal distribution."""

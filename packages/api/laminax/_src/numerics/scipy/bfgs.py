@@ -24,6 +24,11 @@ class OptimizeResults(NamedTuple):
     `status` is 0 for convergence, 1 where the iterations are used up, 3 where the line search failed. With limited memory it is 2
     or 3 where the evaluations are used up, 4 where the function hardly decreased, 5 where the line search failed, and `hess_inv`
     is None.
+
+    Example:
+      >>> result = minimize(lambda x: (x[0] - 3.) ** 2, jnp.zeros(1), method="BFGS")
+      >>> result.x, result.status
+      (Array([3.], dtype=float32), Array(0, dtype=int32))
     """
     x: Any
     success: Any

@@ -31,6 +31,11 @@ def bernoulli(n: int) -> Array:
 
     Raises:
       ValueError: if n is negative.
+
+    Example:
+      >>> bernoulli(4)
+      Array([ 1.        , -0.5       ,  0.16666667,  0.        , -0.03333334],
+            dtype=float32)
     """
     n = operator.index(n)
     if n < 0:
@@ -49,11 +54,17 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
 
     Args:
       N: the number of things.
-      k: the number chosen.
+      k: the number chosen; it broadcasts with N.
       repetition: whether a thing can be chosen several times.
 
     Returns:
-      A float array; 0 where k is negative or, without repetition, above N, or N is negative.
+      A float array of the joint shape; 0 where k is negative or, without repetition, above N, or N is negative.
+
+    Example:
+      >>> comb(5, jnp.array([0, 2, 6]))
+      Array([ 1., 10.,  0.], dtype=float32)
+      >>> comb(5, jnp.array([0, 2, 6]), repetition=True)
+      Array([  1.,  15., 210.], dtype=float32)
     """
     return _comb(N, k, repetition=bool(repetition))
 
@@ -72,7 +83,19 @@ def _comb(N: ArrayLike, k: ArrayLike, repetition: bool) -> Array:
 
 @fused
 def poch(z: ArrayLike, m: ArrayLike) -> Array:
-    """Pochhammer's symbol, gamma(z + m) / gamma(z), elementwise."""
+    """Pochhammer's symbol, gamma(z + m) / gamma(z), elementwise: for whole m the product of z, z + 1, ... of m factors.
+
+    Args:
+      z: a real array or scalar.
+      m: a real array or scalar that broadcasts with z.
+
+    Returns:
+      A float array of the joint shape.
+
+    Example:
+      >>> poch(jnp.array([1., 2.5]), 3)
+      Array([ 6.   , 39.375], dtype=float32)
+    """
     z, m = jnp.broadcast_arrays(*promote_inexact("poch", z, m))
     value = jnp.exp(gammaln(z + m) - gammaln(z)) * gammasgn(z) * gammasgn(z + m)
     return jnp.where(m == 0, jnp.ones_like(value), value)
@@ -80,14 +103,41 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
 
 @fused
 def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
-    """Box and Cox's transform, (x**lmbda - 1) / lmbda, and log(x) where lmbda is 0, elementwise."""
+    """Box and Cox's transform, (x**lmbda - 1) / lmbda, and log(x) where lmbda is 0, elementwise.
+
+    Args:
+      x: a real array or scalar, not negative.
+      lmbda: a real array or scalar that broadcasts with x.
+
+    Returns:
+      A float array of the joint shape; NaN for negative x.
+
+    Example:
+      >>> boxcox(jnp.array([1., 4.]), jnp.array([[0.], [0.5]]))
+      Array([[0.       , 1.3862944],
+             [0.       , 2.       ]], dtype=float32)
+
+    Source: G. Box and D. Cox, "An Analysis of Transformations", Journal of the Royal Statistical Society B 26 (1964).
+    """
     x, lmbda = promote_inexact("boxcox", x, lmbda)
     return _power_transform(jnp.log(x), lmbda)
 
 
 @fused
 def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
-    """Box and Cox's transform of 1 + x, elementwise, accurate for small x; see `boxcox`."""
+    """Box and Cox's transform of 1 + x, elementwise, accurate for small x; see `boxcox`.
+
+    Args:
+      x: a real array or scalar, at least -1.
+      lmbda: a real array or scalar that broadcasts with x.
+
+    Returns:
+      A float array of the joint shape; NaN for x below -1.
+
+    Example:
+      >>> boxcox1p(jnp.array([1e-6, 3.]), 0.5)
+      Array([9.999998e-07, 2.000000e+00], dtype=float32)
+    """
     x, lmbda = promote_inexact("boxcox1p", x, lmbda)
     return _power_transform(jnp.log1p(x), lmbda)
 

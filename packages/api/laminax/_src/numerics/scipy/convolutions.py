@@ -62,12 +62,30 @@ def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "
 
     Raises:
       ValueError: if the ranks differ, or the mode or method is unknown.
+
+    Example:
+      >>> convolve(jnp.array([1., 2., 3.]), jnp.array([0., 1., 0.5]))
+      Array([0. , 1. , 2.5, 4. , 1.5], dtype=float32)
     """
     return _convolve_checked("convolve", in1, in2, mode, method, precision)
 
 
 def correlate(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: Any = None) -> Array:
-    """Cross-correlation of two arrays of one rank: convolution with the second one reversed and conjugated; see `convolve`."""
+    """Cross-correlation of two arrays of one rank: convolution with the second one reversed and conjugated.
+
+    Args:
+      in1, in2, mode, method, precision: as for `convolve`.
+
+    Returns:
+      A float or complex array.
+
+    Raises:
+      ValueError: if the ranks differ, or the mode or method is unknown.
+
+    Example:
+      >>> correlate(jnp.array([1., 2., 3.]), jnp.array([0., 1., 0.5]), mode="same")
+      Array([2. , 3.5, 3. ], dtype=float32)
+    """
     in1, in2 = _operands("correlate", in1, in2)
     return _convolve_checked("correlate", in1, jnp.flip(jnp.conj(in2)), mode, method, precision)
 
@@ -108,14 +126,54 @@ def _check_2d(name: str, operands: Sequence[Any], boundary: str, fillvalue: Any)
 
 def convolve2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: float = 0,
                precision: Any = None) -> Array:
-    """Convolution of two matrices; see `convolve`. `boundary` must be "fill" and `fillvalue` 0."""
+    """Convolution of two matrices; see `convolve`.
+
+    Args:
+      in1: [m, n].
+      in2: [k, l].
+      mode, precision: as for `convolve`.
+      boundary: must be "fill".
+      fillvalue: must be 0.
+
+    Returns:
+      A float or complex matrix, [m + k - 1, n + l - 1] for the mode "full".
+
+    Raises:
+      ValueError: if an argument is no matrix, or the mode is unknown.
+      NotImplementedError: for another boundary or value.
+
+    Example:
+      >>> convolve2d(jnp.array([[1., 2.], [3., 4.]]), jnp.array([[1., 1.]]))
+      Array([[1., 3., 2.],
+             [3., 7., 4.]], dtype=float32)
+    """
     _check_2d("convolve2d", ensure_arrays("convolve2d", in1, in2), boundary, fillvalue)
     return _convolve_directly(in1, in2, name="convolve2d", mode=mode, precision=precision)
 
 
 def correlate2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: float = 0,
                 precision: Any = None) -> Array:
-    """Cross-correlation of two matrices; see `correlate`. `boundary` must be "fill" and `fillvalue` 0."""
+    """Cross-correlation of two matrices; see `correlate`.
+
+    Args:
+      in1: [m, n].
+      in2: [k, l].
+      mode, precision: as for `convolve`.
+      boundary: must be "fill".
+      fillvalue: must be 0.
+
+    Returns:
+      A float or complex matrix, [m + k - 1, n + l - 1] for the mode "full".
+
+    Raises:
+      ValueError: if an argument is no matrix, or the mode is unknown.
+      NotImplementedError: for another boundary or value.
+
+    Example:
+      >>> correlate2d(jnp.array([[1., 2.], [3., 4.]]), jnp.array([[1., 10.]]))
+      Array([[10., 21.,  2.],
+             [30., 43.,  4.]], dtype=float32)
+    """
     _check_2d("correlate2d", ensure_arrays("correlate2d", in1, in2), boundary, fillvalue)
     _check_mode("correlate2d", mode)
     return _correlate2d(in1, in2, mode=mode, precision=precision)
@@ -144,6 +202,10 @@ def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Sequen
 
     Raises:
       ValueError: if the ranks differ, the mode is unknown, or the other axes do not fit.
+
+    Example:
+      >>> fftconvolve(jnp.array([1., 2., 3.]), jnp.array([0., 1., 0.5]), mode="valid")
+      Array([2.5], dtype=float32)
     """
     return _fftconvolve(in1, in2, mode=mode, axes=None if axes is None else tuple(np.atleast_1d(axes).tolist()))
 

@@ -41,22 +41,85 @@ def dct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm:
     Raises:
       NotImplementedError: for another type or norm.
       ValueError: if the size is not positive.
+
+    Example:
+      >>> dct(jnp.array([1., 2., 3.]))
+      Array([12.       , -3.4641016,  0.       ], dtype=float32)
     """
     return _transform("dct", x, type, n, axis, norm, _dct)
 
 
 def idct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """Inverse of `dct`; see there."""
+    """Inverse of `dct`: the inverse of the transform of type 2 along an axis.
+
+    Args:
+      x: an array; of complex numbers real and imaginary part are transformed.
+      type: must be 2.
+      n: the size to cut or pad the axis to; by default its own.
+      axis: the axis.
+      norm: that of `dct`, None or "ortho".
+
+    Returns:
+      An array of x's dtype, of floats if x is of integers.
+
+    Raises:
+      NotImplementedError: for another type or norm.
+      ValueError: if the size is not positive.
+
+    Example:
+      >>> idct(dct(jnp.array([1., 2., 3.])))
+      Array([1., 2., 3.], dtype=float32)
+    """
     return _transform("idct", x, type, n, axis, norm, _idct)
 
 
 def dctn(x: ArrayLike, type: int = 2, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
-    """Discrete cosine transform of type 2 along several axes, by default all; s are the sizes. See `dct`."""
+    """Discrete cosine transform of type 2 along several axes; see `dct`.
+
+    Args:
+      x: an array.
+      type: must be 2.
+      s: the sizes to cut or pad the axes to; by default their own.
+      axes: the axes; by default all, or the last ones where sizes are given.
+      norm: that of `dct`, None or "ortho".
+
+    Returns:
+      An array of x's dtype, of floats if x is of integers.
+
+    Raises:
+      NotImplementedError: for another type or norm.
+      ValueError: if a size is not positive, or sizes and axes differ in number.
+
+    Example:
+      >>> dctn(jnp.array([[1., 2.], [3., 4.]]), norm="ortho")
+      Array([[ 5., -1.],
+             [-2.,  0.]], dtype=float32)
+    """
     return _transforms("dctn", x, type, s, axes, norm, dct)
 
 
 def idctn(x: ArrayLike, type: int = 2, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
-    """Inverse of `dctn`; see there."""
+    """Inverse of `dctn`: the inverse of the transform of type 2 along several axes.
+
+    Args:
+      x: an array.
+      type: must be 2.
+      s: the sizes to cut or pad the axes to; by default their own.
+      axes: the axes; by default all, or the last ones where sizes are given.
+      norm: that of `dctn`, None or "ortho".
+
+    Returns:
+      An array of x's dtype, of floats if x is of integers.
+
+    Raises:
+      NotImplementedError: for another type or norm.
+      ValueError: if a size is not positive, or sizes and axes differ in number.
+
+    Example:
+      >>> idctn(jnp.array([[5., -1.], [-2., 0.]]), norm="ortho")
+      Array([[1., 2.],
+             [3., 4.]], dtype=float32)
+    """
     return _transforms("idctn", x, type, s, axes, norm, idct)
 
 

@@ -26,57 +26,90 @@ _MEANINGS = {
     "sf": "Survival function, 1 - cdf", "logsf": "Logarithm of the survival function, 1 - cdf",
     "ppf": "Quantile function, the inverse of the distribution function", "isf": "Inverse of the survival function",
 }
+_OUTSIDE = {  # what is said of the values where the distribution has no mass
+    "pdf": "; 0 where the distribution has no mass", "pmf": "; 0 where the distribution has no mass",
+    "logpdf": "; -inf where the distribution has no mass", "logpmf": "; -inf where the distribution has no mass",
+}
 
 
-def documented(name: str) -> Callable[[Callable], Callable]:
+_PARAMETERS = {
+    "x": "the points, an array or scalar of real numbers; all arguments broadcast",
+    "k": "the values, an array or scalar of whole numbers; all arguments broadcast",
+    "q": "the probabilities, an array or scalar of numbers from 0 to 1; all arguments broadcast",
+    "loc": "what the distribution is shifted by", "scale": "what it is stretched by, positive",
+}
+
+
+def documented(name: str, density: str, **parameters: str) -> Callable[[Callable], Callable]:
     """Decorator of a function of a distribution: compiled in one piece, and with a docstring that says what it is.
+
+    The function's own docstring is its example.
 
     Args:
       name: the distribution with its article, "the normal distribution".
+      density: a sentence that states its density.
+      parameters: what the parameters of the distribution are; those that go without saying may be left out.
     """
+    words = _PARAMETERS | parameters
+
     def decorate(fun: Callable) -> Callable:
-        fun.__doc__ = f"""{_MEANINGS[fun.__name__]} of {name}, elementwise.
+        code, kind = fun.__code__, fun.__name__
+        first, *others = code.co_varnames[:code.co_argcount]
+        first_words = words["q"] if kind in ("ppf", "isf") else words[first]
+        args = "".join(f"\n      {arg}: {words[arg]}." for arg in others)
+        outside = _OUTSIDE.get(kind, "")
+        fun.__doc__ = f"""{_MEANINGS[kind]} of {name}, elementwise.
+
+    {density}
 
     Args:
-      Real arrays that broadcast; see the module.
+      {first}: {first_words}.{args}
 
     Returns:
-      A float array of the shape they broadcast to.
+      A float array of the shape that the arguments broadcast to{outside}.
+
+    Raises:
+      TypeError: if an argument is no array or scalar of numbers.
+      ValueError: if the shapes do not broadcast.
+
+    {_indented(fun.__doc__)}
     """
         return fused(fun)
     return decorate
 
 
-def derived(base: Callable, name: str, function: Callable[[Any], Any]) -> Callable:
+def _indented(example: str | None) -> str:
+    """The lines of an example below its heading; the compiler of Python 3.13 takes their indentation away."""
+    return "\n      ".join(line.strip() for line in (example or "").strip().split("\n"))
+
+
+def derived(base: Callable, name: str, function: Callable[[Any], Any], example: str) -> Callable:
     """The function of a distribution that is an elementwise function of another one, with the same signature.
 
     Args:
       base: the other function.
       name: the new one's name, "pdf".
       function: from the one to the other, `numpy.exp`.
+      example: the example of its docstring.
     """
     @fused
     @functools.wraps(base)
     def fun(*args: ArrayLike, **kwargs: Any) -> Array:
         return function(base(*args, **kwargs))
     fun.__name__ = fun.__qualname__ = name
-    fun.__doc__ = (base.__doc__ or "").replace(_MEANINGS[base.__name__], _MEANINGS[name], 1)
+    text = (base.__doc__ or "").partition("Example:")[0].replace(_MEANINGS[base.__name__], _MEANINGS[name], 1)
+    fun.__doc__ = text.replace(_OUTSIDE.get(base.__name__, " "), _OUTSIDE.get(name, " ")) + _indented(example) + "\n    "
     return fun
 
 
-def exponential(log_function: Callable) -> Callable:
+def exponential(log_function: Callable, example: str) -> Callable:
     """`pdf` for `logpdf`, `cdf` for `logcdf` and so on."""
-    return derived(log_function, log_function.__name__.removeprefix("log"), jnp.exp)
+    return derived(log_function, log_function.__name__.removeprefix("log"), jnp.exp, example)
 
 
-def logarithm(function: Callable) -> Callable:
+def logarithm(function: Callable, example: str) -> Callable:
     """`logcdf` for `cdf`, and so on."""
-    return derived(function, f"log{function.__name__}", jnp.log)
-
-
-def complement(function: Callable, name: str) -> Callable:
-    """`sf` for `cdf`: one minus it."""
-    return derived(function, name, lambda x: 1 - x)
+    return derived(function, f"log{function.__name__}", jnp.log, example)
 
 
 def standardized(name: str, x: Any, loc: Any, scale: Any, *shapes: Any) -> list[Any]:

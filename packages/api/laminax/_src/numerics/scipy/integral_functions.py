@@ -65,13 +65,35 @@ def _series(x: Any, first: Any, ratio: Callable[[Any], Any], count: int) -> Any:
 
 @fused
 def expi(x: ArrayLike) -> Array:
-    """Exponential integral Ei, the integral of exp(t)/t from -inf to x, elementwise; real x."""
+    """Exponential integral Ei, elementwise: the principal value of the integral of exp(t)/t from -inf to x.
+
+    Args:
+      x: a real array or scalar.
+
+    Returns:
+      A float array of x's shape; -inf at 0.
+
+    Example:
+      >>> expi(jnp.array([-1., 0.5, 2.]))
+      Array([-0.21938394,  0.4542199 ,  4.954234  ], dtype=float32)
+    """
     return _expi(_real("expi", x))
 
 
 @fused
 def exp1(x: ArrayLike) -> Array:
-    """Exponential integral E1, the integral of exp(-t)/t from x to infinity, elementwise; real x."""
+    """Exponential integral E1, elementwise: the integral of exp(-t)/t from x to infinity.
+
+    Args:
+      x: a real array or scalar.
+
+    Returns:
+      A float array of x's shape; infinite at 0.
+
+    Example:
+      >>> exp1(jnp.array([0.5, 1., 4.]))
+      Array([0.5597736 , 0.21938394, 0.00377935], dtype=float32)
+    """
     return -_expi(-_real("exp1", x))
 
 
@@ -105,14 +127,21 @@ def _exp1_by_fraction(x: Any) -> Any:
 
 @fused
 def expn(n: ArrayLike, x: ArrayLike) -> Array:
-    """Generalised exponential integral, the integral of exp(-x t) / t**n from 1 to infinity, elementwise.
+    """Generalised exponential integral, elementwise: the integral of exp(-x t) / t**n from 1 to infinity.
 
     Args:
       n: integers not negative.
-      x: real, not negative.
+      x: real, not negative; it broadcasts with n.
+
+    Returns:
+      A float array of the joint shape.
 
     Raises:
       ValueError: if n is not of integer dtype.
+
+    Example:
+      >>> expn(2, jnp.array([0., 1., 3.]))
+      Array([1.        , 0.14849551, 0.01064193], dtype=float32)
     """
     if not dtypes.issubdtype(get_aval(n).dtype, dtypes.integer):
         raise ValueError(f"expn: n must be of integer dtype, got {get_aval(n).str_short()}")
@@ -152,10 +181,17 @@ def sici(x: ArrayLike) -> tuple[Any, Any]:
     """The sine and cosine integrals: of sin(t)/t from 0 to x, and Euler's constant + log|x| + that of (cos(t) - 1)/t.
 
     Args:
-      x: a real array.
+      x: a real array or scalar.
 
     Returns:
-      The pair of them; the cosine integral of a negative x is that of -x, its real part, and NaN at -inf.
+      The pair of them, float arrays of x's shape; the cosine integral of a negative x is that of -x, its real part, and NaN at -inf.
+
+    Example:
+      >>> sine, cosine = sici(jnp.array([0.5, 2.]))
+      >>> sine
+      Array([0.4931074, 1.605413 ], dtype=float32)
+      >>> cosine
+      Array([-0.17778409,  0.42298082], dtype=float32)
     """
     return _sici(_real("sici", x))
 
@@ -179,7 +215,21 @@ def _sici(x: Any) -> tuple[Any, Any]:
 
 @fused
 def fresnel(x: ArrayLike) -> tuple[Any, Any]:
-    """Fresnel's integrals, of sin(pi t^2 / 2) and of cos(pi t^2 / 2) from 0 to x, elementwise; real x."""
+    """Fresnel's integrals, elementwise: of sin(pi t^2 / 2) and of cos(pi t^2 / 2) from 0 to x.
+
+    Args:
+      x: a real array or scalar.
+
+    Returns:
+      The pair of the sine's and the cosine's, float arrays of x's shape.
+
+    Example:
+      >>> sine, cosine = fresnel(jnp.array([0.5, 2.]))
+      >>> sine
+      Array([0.06473243, 0.34341568], dtype=float32)
+      >>> cosine
+      Array([0.49234423, 0.4882534 ], dtype=float32)
+    """
     return _fresnel(_real("fresnel", x))
 
 
@@ -226,7 +276,18 @@ def _faddeeva_above(z: Any) -> Any:
 
 @fused
 def wofz(z: ArrayLike) -> Array:
-    """Faddeeva function, exp(-z^2) erfc(-i z), elementwise; of complex results. To 12 digits of its size near the origin."""
+    """Faddeeva function, exp(-z^2) erfc(-i z), elementwise; to 12 digits of its size near the origin.
+
+    Args:
+      z: an array or scalar, real or complex.
+
+    Returns:
+      A complex array of z's shape.
+
+    Example:
+      >>> wofz(jnp.array([0., 1. + 1.j]))
+      Array([1.       +0.j        , 0.3047442+0.20821893j], dtype=complex64)
+    """
     z = inexact("wofz", z)
     return _wofz(jnp.asarray(convert(z, dtypes.to_complex_dtype(get_aval(z).dtype))))
 
@@ -241,7 +302,18 @@ def _wofz(z: Any) -> Any:
 
 @fused
 def erfcx(x: ArrayLike) -> Array:
-    """Scaled complement of the error function, exp(x^2) erfc(x), elementwise; real x."""
+    """Scaled complement of the error function, exp(x^2) erfc(x), elementwise.
+
+    Args:
+      x: a real array or scalar.
+
+    Returns:
+      A float array of x's shape; far out it is close to 1 / (sqrt(pi) x), where `erfc` underflows.
+
+    Example:
+      >>> erfcx(jnp.array([0., 1., 100.]))
+      Array([1.        , 0.42758358, 0.00564161], dtype=float32)
+    """
     return _erfcx(_real("erfcx", x))
 
 
@@ -256,7 +328,17 @@ def _erfcx(x: ArrayLike) -> Any:
 
 @fused
 def dawsn(x: ArrayLike) -> Array:
-    """Dawson's integral, exp(-x^2) times that of exp(t^2) from 0 to x, elementwise; real x.
+    """Dawson's integral, elementwise: exp(-x^2) times the integral of exp(t^2) from 0 to x.
+
+    Args:
+      x: a real array or scalar.
+
+    Returns:
+      A float array of x's shape.
+
+    Example:
+      >>> dawsn(jnp.array([0., 1., 10.]))
+      Array([0.        , 0.5380795 , 0.05025385], dtype=float32)
 
     Source: G. Rybicki, "Dawson's Integral and the Sampling Theorem", Computers in Physics 3 (1989).
     """
@@ -285,7 +367,19 @@ _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 @fused
 def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
-    """Owen's T function, the integral of exp(-h^2 (1 + t^2)/2) / (1 + t^2) / (2 pi) from 0 to a, elementwise."""
+    """Owen's T function, elementwise: the integral of exp(-h^2 (1 + t^2)/2) / (1 + t^2) / (2 pi) from 0 to a.
+
+    Args:
+      h: a real array or scalar.
+      a: a real array or scalar that broadcasts with h.
+
+    Returns:
+      A float array of the joint shape.
+
+    Example:
+      >>> owens_t(jnp.array([0., 1.]), 1.)
+      Array([0.125     , 0.06674188], dtype=float32)
+    """
     h, a = jnp.broadcast_arrays(*promote_inexact("owens_t", h, a))
     h, size = jnp.abs(h), jnp.abs(a)
     inner = _owens_integral(h, jnp.minimum(size, 1))
@@ -317,7 +411,18 @@ def bernoulli_numbers(n: int) -> list[Fraction]:
 
 @fused
 def spence(x: ArrayLike) -> Array:
-    """Spence's function, the dilogarithm of 1 - x: the integral of log(t)/(1 - t) from 1 to x, elementwise; real x >= 0."""
+    """Spence's function, the dilogarithm of 1 - x, elementwise: the integral of log(t)/(1 - t) from 1 to x.
+
+    Args:
+      x: an array or scalar of real numbers, not negative.
+
+    Returns:
+      A float array of x's shape; NaN for negative x.
+
+    Example:
+      >>> spence(jnp.array([0., 1., 3.]))  # pi**2 / 6 at 0
+      Array([ 1.644934 ,  0.       , -1.4367464], dtype=float32)
+    """
     return _spence(_real("spence", x))
 
 

@@ -99,6 +99,11 @@ def cg(A: Any, b: Any, x0: Any = None, *, tol: Any = 1e-5, atol: Any = 0.0, maxi
       TypeError: if A is none of these.
       ValueError: if a matrix is not square, or x0 and b do not match.
 
+    Example:
+      >>> x, _ = cg(jnp.array([[4., 1.], [1., 3.]]), jnp.array([1., 2.]))
+      >>> x
+      Array([0.09090909, 0.6363636 ], dtype=float32)
+
     Source: J. Shewchuk, "An Introduction to the Conjugate Gradient Method Without the Agonizing Pain" (1994).
     """
     return _solved("cg", _cg, A, b, x0, tol, atol, maxiter, M, True)
@@ -127,7 +132,22 @@ def _cg(A: Callable, b: Any, x0: Any, tol: float, atol: float, maxiter: int, M: 
 
 def bicgstab(A: Any, b: Any, x0: ArrayLike | None = None, *, tol: Any = 1e-5, atol: Any = 0.0, maxiter: Any = None,
              M: Any = None) -> tuple[Any, None]:
-    """Stabilized biconjugate gradients, for a general A; the arguments are those of `cg`.
+    """Stabilized biconjugate gradients, for a general A.
+
+    Args:
+      A, b, x0, tol, atol, maxiter, M: as for `cg`.
+
+    Returns:
+      The solution, and None in place of information on the convergence.
+
+    Raises:
+      TypeError: if A is no matrix and no function.
+      ValueError: if a matrix is not square, or x0 and b do not match.
+
+    Example:
+      >>> x, _ = bicgstab(jnp.array([[4., 1.], [2., 3.]]), jnp.array([1., 2.]))
+      >>> x
+      Array([0.1, 0.6], dtype=float32)
 
     Source: H. van der Vorst, "Bi-CGSTAB", SIAM J. Sci. Stat. Comput. 13 (1992).
     """
@@ -183,6 +203,11 @@ def gmres(A: Any, b: Any, x0: ArrayLike | None = None, *, tol: Any = 1e-5, atol:
 
     Raises:
       ValueError: for another solve_method.
+
+    Example:
+      >>> x, _ = gmres(lambda x: jnp.array([[4., 1.], [2., 3.]]) @ x, jnp.array([1., 2.]))
+      >>> x
+      Array([0.1, 0.6], dtype=float32)
 
     Source: Y. Saad and M. Schultz, "GMRES", SIAM J. Sci. Stat. Comput. 7 (1986).
     """

@@ -40,12 +40,43 @@ def _transposition(name: str, trans: Any) -> int:
 
 
 def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """Determinant of square matrices; see `numpy.linalg.det`."""
+    """Determinant of square matrices.
+
+    Args:
+      a: [..., n, n].
+      overwrite_a, check_finite: have no effect.
+
+    Returns:
+      A float or complex array [...].
+
+    Raises:
+      ValueError: if the last two axes differ in size, or there are not two.
+
+    Example:
+      >>> det(jnp.array([[1., 2.], [3., 4.]]))
+      Array(-2., dtype=float32)
+    """
     return determinants.det(a)
 
 
 def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """Inverse of square matrices; see `numpy.linalg.inv`."""
+    """Inverse of square matrices.
+
+    Args:
+      a: [..., n, n].
+      overwrite_a, check_finite: have no effect.
+
+    Returns:
+      A float or complex array [..., n, n]; inf or NaN for a singular matrix.
+
+    Raises:
+      ValueError: if the last two axes differ in size, or there are not two.
+
+    Example:
+      >>> inv(jnp.array([[1., 2.], [3., 4.]]))
+      Array([[-2. ,  1. ],
+             [ 1.5, -0.5]], dtype=float32)
+    """
     return equations.inv(a)
 
 
@@ -62,6 +93,11 @@ def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check
 
     Returns:
       [..., n, n], triangular; NaN for a matrix that is not positive definite.
+
+    Example:
+      >>> cholesky(jnp.array([[4., 2.], [2., 5.]]), lower=True)
+      Array([[2., 0.],
+             [1., 2.]], dtype=float32)
     """
     return _cholesky(a, lower=bool(lower))
 
@@ -74,7 +110,21 @@ def _cholesky(a: ArrayLike, lower: bool) -> Array:
 
 
 def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
-    """The pair (Cholesky factor, lower) that `cho_solve` takes; see `cholesky`."""
+    """The Cholesky factorization as `cho_solve` takes it; see `cholesky`.
+
+    Args:
+      a: [..., n, n], symmetric or Hermitian, positive definite.
+      lower: whether the factor is lower triangular.
+      overwrite_a, check_finite: have no effect.
+
+    Returns:
+      The factor [..., n, n], and `lower`.
+
+    Example:
+      >>> factor, lower = cho_factor(jnp.array([[4., 2.], [2., 5.]]))
+      >>> cho_solve((factor, lower), jnp.array([2., 5.]))
+      Array([0., 1.], dtype=float32)
+    """
     return cholesky(a, lower=lower), lower
 
 
@@ -88,6 +138,11 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = F
 
     Returns:
       An array of b's shape, with the batch axes of both.
+
+    Example:
+      >>> factor = cho_factor(jnp.array([[4., 2.], [2., 5.]]))
+      >>> cho_solve(factor, jnp.array([8., 12.]))
+      Array([1., 2.], dtype=float32)
     """
     c, lower = c_and_lower
     return _cho_solve(c, b, lower=bool(lower))
@@ -140,6 +195,14 @@ def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
 
     Returns:
       Both factors in one array [..., m, n], and the pivots i32[..., min(m, n)].
+
+    Example:
+      >>> factors, pivots = lu_factor(jnp.array([[1., 2.], [4., 4.]]))
+      >>> factors
+      Array([[4.  , 4.  ],
+             [0.25, 1.  ]], dtype=float32)
+      >>> pivots
+      Array([1, 1], dtype=int32)
     """
     return _lu_factor(a)
 
@@ -164,6 +227,11 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: ArrayLike, trans: int = 0, overwrit
 
     Raises:
       ValueError: if trans is none of these, or the shapes do not fit.
+
+    Example:
+      >>> factorization = lu_factor(jnp.array([[1., 2.], [3., 4.]]))
+      >>> lu_solve(factorization, jnp.array([5., 11.]))
+      Array([1., 2.], dtype=float32)
     """
     factors, pivots = lu_and_piv
     if trans not in (0, 1, 2):
@@ -200,6 +268,18 @@ def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_f
 
     Returns:
       P [..., m, m], L [..., m, k] with ones on its diagonal, and U [..., k, n], for k = min(m, n); or P L and U.
+
+    Example:
+      >>> p, l, u = lu(jnp.array([[1., 2.], [4., 4.]]))
+      >>> l
+      Array([[1.  , 0.  ],
+             [0.25, 1.  ]], dtype=float32)
+      >>> u
+      Array([[4., 4.],
+             [0., 1.]], dtype=float32)
+      >>> p @ l @ u
+      Array([[1., 2.],
+             [4., 4.]], dtype=float32)
     """
     return _lu(a, permute_l=bool(permute_l))
 
@@ -237,6 +317,10 @@ def solve(a: ArrayLike, b: ArrayLike, lower: bool = False, overwrite_a: bool = F
 
     Raises:
       ValueError: if `assume_a` is none of these, or the shapes do not fit.
+
+    Example:
+      >>> solve(jnp.array([[2., 1.], [1., 3.]]), jnp.array([4., 7.]), assume_a="pos")
+      Array([1., 2.], dtype=float32)
     """
     if assume_a not in ("gen", "sym", "her", "pos"):
         raise ValueError(f"solve: assume_a must be one of 'gen', 'sym', 'her' and 'pos'; got {assume_a!r}")
@@ -262,6 +346,10 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bo
 
     Raises:
       ValueError: if trans is none of these, or the shapes do not fit.
+
+    Example:
+      >>> solve_triangular(jnp.array([[2., 0.], [1., 4.]]), jnp.array([2., 9.]), lower=True)
+      Array([1., 2.], dtype=float32)
     """
     return _solve_triangular(a, b, trans=_transposition("solve_triangular", trans), lower=bool(lower), unit_diagonal=bool(unit_diagonal))
 
@@ -288,8 +376,20 @@ def qr(a: ArrayLike, overwrite_a: bool = False, lwork: Any = None, mode: str = "
       pivoting: whether columns are exchanged so that the diagonal of R descends in magnitude; the result then ends with the
         order of the columns, p of i32[..., n], a[..., p] = Q R.
 
+    Returns:
+      Q, with orthonormal columns, R, upper triangular, and with pivoting the order of the columns.
+
     Raises:
       ValueError: if the mode is unknown.
+
+    Example:
+      >>> q, r = qr(jnp.array([[3., 1.], [4., 3.]]), mode="economic")
+      >>> jnp.abs(r)
+      Array([[5., 3.],
+             [0., 1.]], dtype=float32)
+      >>> q @ r
+      Array([[3., 1.],
+             [4., 3.]], dtype=float32)
     """
     if mode not in ("full", "r", "economic"):
         raise ValueError(f"qr: mode must be 'full', 'r' or 'economic', got {mode!r}")
@@ -319,6 +419,12 @@ def qr_multiply(a: ArrayLike, c: ArrayLike, mode: str = "right", pivoting: bool 
 
     Raises:
       ValueError: if the mode is unknown, or the shapes do not fit.
+
+    Example:
+      >>> a = jnp.array([[3., 1.], [4., 3.]])
+      >>> c_q, r = qr_multiply(a, jnp.array([[1., 2.]]))
+      >>> c_q @ r  # c a
+      Array([[11.,  7.]], dtype=float32)
     """
     if mode not in ("right", "left"):
         raise ValueError(f"qr_multiply: mode must be 'right' or 'left', got {mode!r}")
@@ -367,6 +473,14 @@ def eigh(a: ArrayLike, b: ArrayLike | None = None, lower: bool = True, eigvals_o
     Raises:
       NotImplementedError: if eigvals is not None.
       ValueError: if type is not 1, 2 or 3, or the matrices have different sizes.
+
+    Example:
+      >>> w, v = eigh(jnp.array([[2., 1.], [1., 2.]]))
+      >>> w
+      Array([1., 3.], dtype=float32)
+      >>> jnp.abs(v)
+      Array([[0.70710677, 0.70710677],
+             [0.70710677, 0.70710677]], dtype=float32)
 
     Source: LAPACK Users' Guide, "Generalized symmetric definite eigenproblems".
     """
@@ -443,6 +557,10 @@ def eigh_tridiagonal(d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False, 
     Raises:
       ValueError: if select is unknown, or the range is not one of indices.
       NotImplementedError: for select="v", or a tolerance or key.
+
+    Example:
+      >>> eigh_tridiagonal(jnp.array([2., 2., 2.]), jnp.array([-1., -1.]), eigvals_only=True)
+      Array([0.58578646, 2.        , 3.4142137 ], dtype=float32)
     """
     if select not in ("a", "i", "v"):
         raise ValueError(f"eigh_tridiagonal: select must be 'a', 'i' or 'v', got {select!r}")
@@ -472,13 +590,25 @@ def _eigh_tridiagonal(d: ArrayLike, e: ArrayLike, first: int, last: int, eigvals
 
 def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, check_finite: bool = True,
         lapack_driver: str = "gesdd") -> Any:
-    """Singular value decomposition; see `numpy.linalg.svd`, whose three results it returns as a tuple.
+    """Singular value decomposition, a = U diag(s) Vh; see `numpy.linalg.svd`.
 
     Args:
       a: [..., m, n].
       full_matrices: whether U and V are square.
       compute_uv: whether U and Vh are returned beside the singular values.
       overwrite_a, check_finite, lapack_driver: have no effect.
+
+    Returns:
+      U [..., m, m], s of real[..., k], descending, and Vh [..., n, n] in a tuple; U [..., m, k] and Vh [..., k, n] without
+      `full_matrices`, for k = min(m, n); or s alone.
+
+    Example:
+      >>> u, s, vh = svd(jnp.array([[3., 0.], [4., 5.]]))
+      >>> s
+      Array([6.708204, 2.236068], dtype=float32)
+      >>> u @ jnp.diag(s) @ vh
+      Array([[3., 0.],
+             [4., 5.]], dtype=float32)
     """
     result = factorizations.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
     return tuple(result) if compute_uv else result
@@ -497,6 +627,14 @@ def schur(a: ArrayLike, output: str = "real") -> list[Any]:
 
     Raises:
       ValueError: if the output is unknown.
+
+    Example:
+      >>> t, z = schur(jnp.array([[2., 1.], [1., 2.]]))
+      >>> jnp.sort(jnp.diag(t))
+      Array([1., 3.], dtype=float32)
+      >>> z @ t @ z.T
+      Array([[2., 1.],
+             [1., 2.]], dtype=float32)
     """
     if output not in ("real", "complex"):
         raise ValueError(f"schur: output must be 'real' or 'complex', got {output!r}")
@@ -519,6 +657,15 @@ def hessenberg(a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False,
 
     Returns:
       H, or H and Q, [..., n, n].
+
+    Example:
+      >>> h, q = hessenberg(jnp.array([[1., 2., 3.], [4., 5., 6.], [7., 8., 9.]]), calc_q=True)
+      >>> h[2, 0]
+      Array(0., dtype=float32)
+      >>> q @ h @ q.T
+      Array([[1., 2., 3.],
+             [4., 5., 6.],
+             [7., 8., 9.]], dtype=float32)
     """
     result = _hessenberg(a, calc_q=bool(calc_q))
     return result if calc_q else result[0]

@@ -69,6 +69,11 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     Raises:
       ValueError: if A is not square.
 
+    Example:
+      >>> expm(jnp.array([[0., 1.], [-1., 0.]]))  # cos(1) and sin(1)
+      Array([[ 0.5403023 ,  0.84147096],
+             [-0.84147096,  0.5403023 ]], dtype=float32)
+
     Source: N. Higham, "The Scaling and Squaring Method for the Matrix Exponential Revisited", SIAM J. Matrix Anal. Appl. 26
     (2005).
     """
@@ -125,6 +130,12 @@ def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None, compu
 
     Raises:
       ValueError: if the shapes differ, or the method is unknown.
+
+    Example:
+      >>> a, e = jnp.array([[0., 1.], [0., 0.]]), jnp.eye(2)
+      >>> expm_frechet(a, e, compute_expm=False)
+      Array([[1., 1.],
+             [0., 1.]], dtype=float32)
     """
     if method not in (None, "SPS", "blockEnlarge"):
         raise ValueError(f"expm_frechet: method must be None, 'SPS' or 'blockEnlarge', got {method!r}")
@@ -161,6 +172,14 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Any,
 
     Raises:
       ValueError: if T and Z are not square or their shapes differ.
+
+    Example:
+      >>> t, z = rsf2csf(jnp.array([[0., 1.], [-1., 0.]]), jnp.eye(2))
+      >>> jnp.abs(t[1, 0])
+      Array(0., dtype=float32)
+      >>> z @ t @ z.conj().T
+      Array([[ 0.+0.j,  1.+0.j],
+             [-1.+0.j,  0.+0.j]], dtype=complex64)
 
     Source: G. H. Golub and C. F. Van Loan, "Matrix Computations", section 7.4: each block of two rows is made triangular by a
       rotation that brings an eigenvalue of the block to its first row.
@@ -214,6 +233,11 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     Raises:
       NotImplementedError: for another blocksize.
 
+    Example:
+      >>> sqrtm(jnp.array([[5., 4.], [4., 5.]]))
+      Array([[2.+0.j, 1.+0.j],
+             [1.+0.j, 2.+0.j]], dtype=complex64)
+
     Source: Å. Björck and S. Hammarling, "A Schur Method for the Square Root of a Matrix", Linear Algebra and its
     Applications 52 (1983).
     """
@@ -249,6 +273,11 @@ def funm(A: ArrayLike, func: Callable, disp: bool = True) -> Any:
 
     Returns:
       The matrix [n, n], complex, and without `disp` an estimate of its relative error.
+
+    Example:
+      >>> funm(jnp.array([[1., 1.], [0., 2.]]), jnp.exp)
+      Array([[2.7182817+0.j, 4.6707745+0.j],
+             [0.       +0.j, 7.389056 +0.j]], dtype=complex64)
 
     Source: G. Golub and C. Van Loan, "Matrix Computations", section 9.1 (Algorithm 9.1.1 in the fourth edition).
     """
@@ -299,6 +328,12 @@ def solve_sylvester(A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "
 
     Raises:
       ValueError: if the method is unknown or the shapes do not fit.
+
+    Example:
+      >>> a, b = jnp.array([[1., 0.], [0., 2.]]), jnp.array([[3.]])
+      >>> solve_sylvester(a, b, jnp.array([[4.], [10.]]))
+      Array([[1.],
+             [2.]], dtype=float32)
     """
     if method not in ("schur", "eigen"):
         raise ValueError(f"solve_sylvester: method must be 'schur' or 'eigen', got {method!r}")
@@ -360,6 +395,15 @@ def polar(a: ArrayLike, side: str = "right", *, method: str = "qdwh", eps: float
     Raises:
       ValueError: if the side or the method is unknown, or a is no matrix.
       NotImplementedError: if "qdwh" is asked for the other shapes.
+
+    Example:
+      >>> u, p = polar(jnp.array([[0., -2.], [3., 0.]]))
+      >>> u
+      Array([[ 0., -1.],
+             [ 1.,  0.]], dtype=float32)
+      >>> p
+      Array([[3., 0.],
+             [0., 2.]], dtype=float32)
 
     Source: Y. Nakatsukasa, Z. Bai and F. Gygi, "Optimizing Halley's Iteration for Computing the Matrix Polar Decomposition",
     SIAM J. Matrix Anal. Appl. 31 (2010).

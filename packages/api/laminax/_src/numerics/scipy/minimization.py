@@ -40,6 +40,13 @@ def minimize(fun: Callable, x0: Any, args: tuple = (), *, method: str, tol: floa
       ValueError: for another method, an unknown option, or if x0 is no vector.
       TypeError: if args is no tuple.
 
+    Example:
+      >>> result = minimize(lambda x: jnp.sum((x - jnp.array([1., 2.])) ** 2), jnp.zeros(2), method="BFGS")
+      >>> result.x
+      Array([1., 2.], dtype=float32)
+      >>> result.success
+      Array(True, dtype=bool)
+
     Source: J. Nocedal and S. Wright, "Numerical Optimization", chapters 3 and 6; the line search is that of A. Lewis and
     M. Overton, "Nonsmooth Optimization via Quasi-Newton Methods", Math. Programming 141 (2013).
     """

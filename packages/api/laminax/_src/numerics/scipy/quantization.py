@@ -29,6 +29,13 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
 
     Raises:
       ValueError: if the shapes do not fit.
+
+    Example:
+      >>> codes, distances = vq(jnp.array([[0., 1.], [5., 5.]]), jnp.array([[0., 0.], [5., 4.]]))
+      >>> codes
+      Array([0, 1], dtype=int32)
+      >>> distances
+      Array([1., 1.], dtype=float32)
     """
     return _vq(obs, code_book)
 

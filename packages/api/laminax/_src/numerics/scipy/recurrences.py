@@ -39,6 +39,12 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
       TypeError: if z is complex.
       ValueError: if v is negative or not below n_iter.
 
+    Example:
+      >>> bessel_jn(jnp.array([0., 1.]), v=2)
+      Array([[1.        , 0.7651977 ],
+             [0.        , 0.44005057],
+             [0.        , 0.11490349]], dtype=float32)
+
     Source: J. Miller's algorithm, F. Olver et al., "NIST Handbook of Mathematical Functions" (2010), section 10.74(iv).
     """
     v, n_iter = operator.index(v), operator.index(n_iter)
@@ -87,6 +93,18 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 
     By its power series, for negative x by Kummer's transformation, with 500 terms: for |x| up to about 300, and a and b that
     are not much larger.
+
+    Args:
+      a: a real array or scalar.
+      b: a real array or scalar, no integer below 1.
+      x: a real array or scalar; the arguments broadcast.
+
+    Returns:
+      A float array of the joint shape.
+
+    Example:
+      >>> hyp1f1(1., 2., jnp.array([-1., 0., 1.]))  # (exp(x) - 1) / x
+      Array([0.63212055, 1.        , 1.7182819 ], dtype=float32)
     """
     a, b, x = jnp.broadcast_arrays(*promote_inexact("hyp1f1", a, b, x))
     is_negative = x < 0
@@ -106,10 +124,17 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
 
     Args:
       x: the exponent, above 1.
-      q: the shift; must be given.
+      q: the shift; must be given, 1 for Riemann's zeta function. It broadcasts with x.
+
+    Returns:
+      A float array of the joint shape.
 
     Raises:
       NotImplementedError: without q.
+
+    Example:
+      >>> zeta(jnp.array([2., 4.]), 1.)  # pi**2 / 6, pi**4 / 90
+      Array([1.644934 , 1.0823232], dtype=float32)
     """
     if q is None:
         raise NotImplementedError("zeta: Riemann's function is not implemented without q; give q=1, which is the same")
@@ -168,6 +193,10 @@ def sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, dif
     Raises:
       NotImplementedError: if diff_n is given.
       TypeError: if n and m are no integers, or n is traced and n_max not given.
+
+    Example:
+      >>> sph_harm_y(jnp.array([0, 1]), jnp.array([0, 1]), 0.5, 1.)
+      Array([ 0.2820948 +0.j        , -0.08949498-0.13938017j], dtype=complex64)
 
     Source: W. Press et al., "Numerical Recipes" (2007), section 6.7.
     """

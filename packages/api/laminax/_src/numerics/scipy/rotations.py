@@ -46,6 +46,15 @@ class Rotation:
 
     Args:
       quat: [4] or [n, 4], unit quaternions with the scalar last; `from_quat` makes others such.
+
+    Example:
+      >>> quarter = Rotation.from_euler("z", 90., degrees=True)
+      >>> quarter.apply(jnp.array([1., 0., 0.]))
+      Array([0., 1., 0.], dtype=float32)
+      >>> quarter.as_matrix()
+      Array([[ 0., -1.,  0.],
+             [ 1.,  0.,  0.],
+             [ 0.,  0.,  1.]], dtype=float32)
     """
 
     quat: Any
@@ -245,7 +254,14 @@ def _axes(name: str, seq: str) -> tuple[list[int], bool]:
 @register_dataclass
 @dataclass(frozen=True)
 class Slerp:
-    """Interpolation between rotations at constant angular velocity; made by `Slerp.init`."""
+    """Interpolation between rotations at constant angular velocity; made by `Slerp.init`.
+
+    Example:
+      >>> quarters = Rotation.from_euler("z", jnp.array([[0.], [90.]]), degrees=True)
+      >>> between = Slerp.init(jnp.array([0., 1.]), quarters)
+      >>> between(jnp.array([0.25])).as_euler("xyz", degrees=True)
+      Array([[ 0. ,  0. , 22.5]], dtype=float32)
+    """
 
     times: Any
     timedelta: Any

@@ -36,42 +36,104 @@ if TYPE_CHECKING:
 # --- functions that are one operation ---
 
 
-def _function(name: str, operation: Callable, doc: str) -> Callable:
+def _function(name: str, operation: Callable, doc: str, at: str, result: str) -> Callable:
     def fun(x: ArrayLike) -> Array:
         return operation(inexact(name, x))
     fun.__name__ = fun.__qualname__ = name
-    fun.__doc__ = doc + ", elementwise.\n\n    Args:\n      x: a real array or scalar.\n\n    Returns:\n      A float array of x's shape."
+    fun.__doc__ = f"""{doc}, elementwise.
+
+    Args:
+      x: a real array or scalar.
+
+    Returns:
+      A float array of x's shape.
+
+    Raises:
+      TypeError: if x is complex.
+
+    Example:
+      >>> {name}(jnp.array([{at}]))
+      Array([{result}], dtype=float32)
+    """
     return fun
 
 
-erf = _function("erf", special.erf, "Error function, the integral of 2/sqrt(pi) exp(-t**2) from 0 to x")
-erfc = _function("erfc", special.erfc, "Complement of the error function, 1 - erf(x), accurate where that is small")
-erfinv = _function("erfinv", special.erf_inv, "Inverse of the error function; infinite at -1 and 1, NaN outside")
-gammaln = _function("gammaln", special.lgamma, "Logarithm of the absolute value of the gamma function")
-loggamma = _function("loggamma", special.lgamma, "Logarithm of the absolute value of the gamma function, as `gammaln`")
-digamma = _function("digamma", special.digamma, "Derivative of the logarithm of the gamma function")
-expit = _function("expit", op.logistic, "Logistic function, 1 / (1 + exp(-x))")
-i0e = _function("i0e", special.bessel_i0e, "Modified Bessel function of order 0, times exp(-|x|)")
-i1e = _function("i1e", special.bessel_i1e, "Modified Bessel function of order 1, times exp(-|x|)")
+erf = _function("erf", special.erf, "Error function, the integral of 2/sqrt(pi) exp(-t**2) from 0 to x",
+                "-1., 0., 0.5", "-0.8427008,  0.       ,  0.5204999")
+erfc = _function("erfc", special.erfc, "Complement of the error function, 1 - erf(x), accurate where that is small",
+                 "0., 1., 5.", "1.0000000e+00, 1.5729921e-01, 1.5374598e-12")
+erfinv = _function("erfinv", special.erf_inv, "Inverse of the error function; infinite at -1 and 1, NaN outside",
+                   "-0.5, 0., 0.9", "-0.47693628,  0.        ,  1.1630871 ")
+gammaln = _function("gammaln", special.lgamma, "Logarithm of the absolute value of the gamma function",
+                    "0.5, 5., 100.", "  0.5723649,   3.1780539, 359.13422  ")
+loggamma = _function("loggamma", special.lgamma, "Logarithm of the absolute value of the gamma function, as `gammaln`",
+                     "0.5, 5., 100.", "  0.5723649,   3.1780539, 359.13422  ")
+digamma = _function("digamma", special.digamma, "Derivative of the logarithm of the gamma function",
+                    "1., 2., 10.", "-0.5772157 ,  0.42278433,  2.2517526 ")
+expit = _function("expit", op.logistic, "Logistic function, 1 / (1 + exp(-x))",
+                  "-2., 0., 2.", "0.11920292, 0.5       , 0.8807971 ")
+i0e = _function("i0e", special.bessel_i0e, "Modified Bessel function of order 0, times exp(-|x|)",
+                "0., 1., 100.", "1.        , 0.4657596 , 0.03994438")
+i1e = _function("i1e", special.bessel_i1e, "Modified Bessel function of order 1, times exp(-|x|)",
+                "0., 1., 100.", "0.        , 0.20791042, 0.03974415")
 
 
 @fused
 def i0(x: ArrayLike) -> Array:
-    """Modified Bessel function of order 0, elementwise."""
+    """Modified Bessel function of the first kind of order 0, elementwise.
+
+    Args:
+      x: a real array or scalar.
+
+    Returns:
+      A float array of x's shape; infinite where the dtype does not hold the value, `i0e` has it scaled.
+
+    Raises:
+      TypeError: if x is complex.
+
+    Example:
+      >>> i0(jnp.array([0., 1., -2.]))
+      Array([1.       , 1.2660658, 2.2795854], dtype=float32)
+    """
     x = inexact("i0", x)
     return jnp.exp(jnp.abs(x)) * special.bessel_i0e(x)
 
 
 @fused
 def i1(x: ArrayLike) -> Array:
-    """Modified Bessel function of order 1, elementwise."""
+    """Modified Bessel function of the first kind of order 1, elementwise.
+
+    Args:
+      x: a real array or scalar.
+
+    Returns:
+      A float array of x's shape; infinite where the dtype does not hold the value, `i1e` has it scaled.
+
+    Raises:
+      TypeError: if x is complex.
+
+    Example:
+      >>> i1(jnp.array([0., 1., -2.]))
+      Array([ 0.       ,  0.5651591, -1.5906368], dtype=float32)
+    """
     x = inexact("i1", x)
     return jnp.exp(jnp.abs(x)) * special.bessel_i1e(x)
 
 
 @fused
 def logit(x: ArrayLike) -> Array:
-    """Inverse of `expit`, log(x / (1 - x)), elementwise; NaN outside [0, 1]."""
+    """Inverse of `expit`, log(x / (1 - x)), elementwise.
+
+    Args:
+      x: an array or scalar of numbers from 0 to 1.
+
+    Returns:
+      A float array of x's shape; infinite at 0 and 1, NaN outside.
+
+    Example:
+      >>> logit(jnp.array([0.25, 0.5, 0.9]))
+      Array([-1.0986123,  0.       ,  2.1972246], dtype=float32)
+    """
     x = inexact("logit", x)
     return jnp.log(x / (1 - x))
 
@@ -81,7 +143,18 @@ def logit(x: ArrayLike) -> Array:
 
 @fused
 def gammasgn(x: ArrayLike) -> Array:
-    """Sign of the gamma function, elementwise: NaN at negative integers, that of the zero at zeros."""
+    """Sign of the gamma function, elementwise.
+
+    Args:
+      x: a real array or scalar.
+
+    Returns:
+      A float array of x's shape: 1 or -1; NaN at negative integers, at zeros the sign of the zero.
+
+    Example:
+      >>> gammasgn(jnp.array([2.5, -0.5, -1.5]))
+      Array([ 1., -1.,  1.], dtype=float32)
+    """
     x = strong(inexact("gammasgn", x))
     floor = jnp.floor(x)
     negative = jnp.where(floor % 2 == 0, jnp.ones_like(x), -jnp.ones_like(x))
@@ -92,7 +165,18 @@ def gammasgn(x: ArrayLike) -> Array:
 
 @fused
 def gamma(x: ArrayLike) -> Array:
-    """Gamma function, elementwise; NaN at negative integers, infinite at 0."""
+    """Gamma function, elementwise: the integral of t**(x - 1) exp(-t) over positive t, continued to negative x.
+
+    Args:
+      x: a real array or scalar.
+
+    Returns:
+      A float array of x's shape; NaN at negative integers, infinite at 0 and where the dtype does not hold the value.
+
+    Example:
+      >>> gamma(jnp.array([0.5, 5., -1.5]))
+      Array([ 1.7724539, 24.       ,  2.3632717], dtype=float32)
+    """
     x = strong(inexact("gamma", x))
     return gammasgn(x) * jnp.exp(special.lgamma(x))
 
@@ -104,8 +188,15 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
       n: an array or scalar.
       exact: must be False.
 
+    Returns:
+      A float array of n's shape.
+
     Raises:
       NotImplementedError: if exact is True.
+
+    Example:
+      >>> factorial(jnp.array([0, 3, 5]))
+      Array([  1.,   6., 120.], dtype=float32)
     """
     if exact:
         raise NotImplementedError("factorial: exact=True is not supported, arrays hold no integers of any size; use math.factorial")
@@ -120,7 +211,19 @@ def _factorial(n: ArrayLike) -> Array:
 
 @fused
 def betaln(a: ArrayLike, b: ArrayLike) -> Array:
-    """Logarithm of the absolute value of the beta function, elementwise, with little cancellation for large arguments."""
+    """Logarithm of the absolute value of the beta function, elementwise, with little cancellation for large arguments.
+
+    Args:
+      a: a real array or scalar.
+      b: a real array or scalar that broadcasts with a.
+
+    Returns:
+      A float array of the joint shape.
+
+    Example:
+      >>> betaln(jnp.array([2., 100.]), jnp.array([3., 200.]))
+      Array([  -2.4849067, -192.13419  ], dtype=float32)
+    """
     a, b = promote_inexact("betaln", a, b)
     a, b = jnp.minimum(a, b), jnp.maximum(a, b)
     # Far out the gammaln of b and of a + b agree in most digits; Stirling's series gives their difference directly.
@@ -141,39 +244,99 @@ def _stirling_rest(x: Any) -> Any:
 
 @fused
 def beta(a: ArrayLike, b: ArrayLike) -> Array:
-    """Beta function, gamma(a) gamma(b) / gamma(a + b), elementwise."""
+    """Beta function, gamma(a) gamma(b) / gamma(a + b), elementwise.
+
+    Args:
+      a: a real array or scalar.
+      b: a real array or scalar that broadcasts with a.
+
+    Returns:
+      A float array of the joint shape.
+
+    Example:
+      >>> beta(jnp.array([2., 0.5]), jnp.array([3., 0.5]))  # 1/12 and pi
+      Array([0.08333334, 3.1415927 ], dtype=float32)
+    """
     a, b = promote_inexact("beta", a, b)
     return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * jnp.exp(betaln(a, b))
 
 
 @fused
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-    """Regularised incomplete beta function, elementwise: a and b positive, x in [0, 1]. Derivatives in x only."""
+    """Regularised incomplete beta function, elementwise: the integral of t**(a - 1) (1 - t)**(b - 1) from 0 to x, over that to 1.
+
+    It can be differentiated in x, not in a and b.
+
+    Args:
+      a: positive.
+      b: positive.
+      x: from 0 to 1; the arguments broadcast.
+
+    Returns:
+      A float array of the joint shape, from 0 to 1; NaN where an argument is out of its range.
+
+    Example:
+      >>> betainc(2., 3., jnp.array([0., 0.25, 1.]))
+      Array([0.        , 0.26171875, 1.        ], dtype=float32)
+    """
     a, b, x = promote_inexact("betainc", a, b, x)
     return special.betainc(a, b, x)
 
 
 @fused
 def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
-    """Regularised lower incomplete gamma function, elementwise: a positive, x not negative."""
+    """Regularised lower incomplete gamma function, elementwise: the integral of t**(a - 1) exp(-t) from 0 to x, over gamma(a).
+
+    Args:
+      a: positive.
+      x: not negative; the arguments broadcast.
+
+    Returns:
+      A float array of the joint shape, from 0 to 1; NaN where an argument is out of its range.
+
+    Example:
+      >>> gammainc(2., jnp.array([0., 1., 5.]))
+      Array([0.        , 0.26424113, 0.9595723 ], dtype=float32)
+    """
     return special.igamma(*promote_inexact("gammainc", a, x))
 
 
 @fused
 def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
-    """Regularised upper incomplete gamma function, 1 - gammainc(a, x), accurate where that is small."""
+    """Regularised upper incomplete gamma function, 1 - gammainc(a, x), elementwise and accurate where that is small.
+
+    Args:
+      a: positive.
+      x: not negative; the arguments broadcast.
+
+    Returns:
+      A float array of the joint shape, from 0 to 1; NaN where an argument is out of its range.
+
+    Example:
+      >>> gammaincc(2., jnp.array([0., 1., 5.]))
+      Array([1.        , 0.7357589 , 0.04042768], dtype=float32)
+    """
     return special.igammac(*promote_inexact("gammaincc", a, x))
 
 
 def multigammaln(a: ArrayLike, d: int) -> Array:
     """Logarithm of the multivariate gamma function of dimension d, elementwise.
 
+    It is log(pi) d (d - 1) / 4 plus the sum of gammaln(a - j / 2) for j from 0 to d - 1.
+
     Args:
-      a: above (d - 1) / 2.
+      a: a real array or scalar, above (d - 1) / 2.
       d: the dimension, a static positive integer.
+
+    Returns:
+      A float array of a's shape.
 
     Raises:
       TypeError: if d is no integer.
+
+    Example:
+      >>> multigammaln(jnp.array([2., 3.]), 2)
+      Array([0.4515827, 1.550195 ], dtype=float32)
     """
     try:
         d = operator.index(d)
@@ -196,10 +359,17 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
 
     Args:
       n: the order, integers not negative.
-      x: a real array.
+      x: a real array; it broadcasts with n.
+
+    Returns:
+      A float array of the joint shape.
 
     Raises:
       ValueError: if n is not of integer dtype.
+
+    Example:
+      >>> polygamma(1, jnp.array([1., 2.]))  # pi**2 / 6, and that - 1
+      Array([1.644934  , 0.64493406], dtype=float32)
     """
     n = ensure_array("polygamma", n)
     if not dtypes.issubdtype(dtype_of(n), dtypes.integer):
@@ -212,7 +382,19 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
 
 @fused
 def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
-    """x log(y), elementwise, and 0 where x is 0 and y no NaN."""
+    """x log(y), elementwise, and 0 where x is 0 and y no NaN.
+
+    Args:
+      x: an array or scalar, real or complex.
+      y: an array or scalar that broadcasts with x.
+
+    Returns:
+      A float or complex array of the joint shape.
+
+    Example:
+      >>> xlogy(jnp.array([0., 2.]), jnp.array([0., 3.]))
+      Array([0.       , 2.1972246], dtype=float32)
+    """
     return _xlogy(*promote_inexact("xlogy", x, y))
 
 
@@ -229,7 +411,19 @@ def _xlogy_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any
 
 @fused
 def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
-    """x log(1 + y), elementwise, and 0 where x is 0 and y no NaN."""
+    """x log(1 + y), elementwise and accurate for small y; 0 where x is 0 and y no NaN.
+
+    Args:
+      x: an array or scalar, real or complex.
+      y: an array or scalar that broadcasts with x.
+
+    Returns:
+      A float or complex array of the joint shape.
+
+    Example:
+      >>> xlog1py(jnp.array([0., 2.]), jnp.array([-1., 1e-3]))
+      Array([0.      , 0.001999], dtype=float32)
+    """
     return _xlog1py(*promote_inexact("xlog1py", x, y))
 
 
@@ -252,7 +446,18 @@ def _zero_times(x: Any, y: Any, function: Callable) -> Any:
 
 @fused
 def entr(x: ArrayLike) -> Array:
-    """-x log(x), elementwise; 0 at 0 and -inf below."""
+    """A term of an entropy, -x log(x), elementwise.
+
+    Args:
+      x: a real array or scalar.
+
+    Returns:
+      A float array of x's shape; 0 at 0 and -inf below.
+
+    Example:
+      >>> entr(jnp.array([0., 0.5, 1.]))
+      Array([ 0.       ,  0.3465736, -0.       ], dtype=float32)
+    """
     return _entr(inexact("entr", x))
 
 
@@ -270,7 +475,19 @@ def _entr_jvp(primals: tuple[Any, ...], tangents: tuple[ArrayLike, ...]) -> tupl
 
 @fused
 def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
-    """p log(p / q) for positive p and q, elementwise; 0 where p is 0 and q is not negative, else inf."""
+    """A term of a relative entropy, p log(p / q), elementwise.
+
+    Args:
+      p: a real array or scalar.
+      q: a real array or scalar that broadcasts with p.
+
+    Returns:
+      A float array of the joint shape; 0 where p is 0 and q is not negative, inf where the term has no other value.
+
+    Example:
+      >>> rel_entr(jnp.array([0., 0.5, 0.5]), jnp.array([0.5, 0.25, 0.]))
+      Array([0.       , 0.3465736,       inf], dtype=float32)
+    """
     p, q = jnp.broadcast_arrays(*promote_inexact("rel_entr", p, q))
     is_positive = (p > 0) & (q > 0)
     is_zero = (p == 0) & (q >= 0)
@@ -282,19 +499,56 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
 
 @fused
 def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
-    """p log(p / q) - p + q, elementwise; inf where p or q is negative or q alone is 0."""
+    """A term of the divergence of Kullback and Leibler, p log(p / q) - p + q, elementwise.
+
+    Args:
+      p: a real array or scalar.
+      q: a real array or scalar that broadcasts with p.
+
+    Returns:
+      A float array of the joint shape; inf where p or q is negative or q alone is 0.
+
+    Example:
+      >>> kl_div(jnp.array([0., 0.5, 0.5]), jnp.array([0.5, 0.25, 0.]))
+      Array([0.5       , 0.09657359,        inf], dtype=float32)
+    """
     p, q = promote_inexact("kl_div", p, q)
     return rel_entr(p, q) - p + q
 
 
 def softmax(x: ArrayLike, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
-    """exp(x) / sum(exp(x)) along axes, by default all; see `nn.softmax`."""
+    """exp(x) / sum(exp(x)) along axes, without overflow; see `nn.softmax`.
+
+    Args:
+      x: a real array.
+      axis: the axis or axes of the sum; None for all.
+
+    Returns:
+      A float array of x's shape whose sum along the axes is 1.
+
+    Example:
+      >>> softmax(jnp.array([[0., 1.], [2., 2.]]), axis=1)
+      Array([[0.26894143, 0.7310586 ],
+             [0.5       , 0.5       ]], dtype=float32)
+    """
     from laminax._src.numerics.nn import normalization
     return normalization.softmax(x, axis=axis)
 
 
 def log_softmax(x: ArrayLike, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
-    """Logarithm of `softmax`, without overflow; see `nn.log_softmax`."""
+    """Logarithm of `softmax`, without overflow; see `nn.log_softmax`.
+
+    Args:
+      x: a real array.
+      axis: the axis or axes of the sum; None for all.
+
+    Returns:
+      A float array of x's shape.
+
+    Example:
+      >>> log_softmax(jnp.array([0., 1., 1000.]))
+      Array([-1000.,  -999.,     0.], dtype=float32)
+    """
     from laminax._src.numerics.nn import normalization
     return normalization.log_softmax(x, axis=axis)
 
@@ -313,20 +567,40 @@ def _checked_float(name: str, x: Any) -> Any:
 def ndtr(x: ArrayLike) -> Array:
     """Distribution function of the standard normal distribution, elementwise, accurate in the lower tail.
 
+    Args:
+      x: float32 or float64.
+
+    Returns:
+      An array of x's shape and dtype, from 0 to 1.
+
     Raises:
       TypeError: if x is not float32 or float64.
+
+    Example:
+      >>> ndtr(jnp.array([-3., 0., 1.]))
+      Array([0.0013499, 0.5      , 0.8413448], dtype=float32)
     """
     return _ndtr(strong(_checked_float("ndtr", x)))
 
 
 @fused
 def erfcinv(y: ArrayLike) -> Array:
-    """Inverse of the complementary error function, elementwise, for y from 0 to 2; infinite at the ends, NaN outside.
+    """Inverse of the complementary error function, elementwise.
 
     It keeps its digits where y is small, and `erfinv(1 - y)` has none.
 
+    Args:
+      y: float32 or float64, from 0 to 2.
+
+    Returns:
+      An array of y's shape and dtype; infinite at 0 and 2, NaN outside.
+
     Raises:
       TypeError: if y is not float32 or float64.
+
+    Example:
+      >>> erfcinv(jnp.array([1e-10, 0.5, 1.]))
+      Array([ 4.572825  ,  0.47693628, -0.        ], dtype=float32)
     """
     return -math.sqrt(0.5) * _ndtri(0.5 * _checked_float("erfcinv", y))  # erfc(x) = 2 ndtr(-sqrt(2) x)
 
@@ -337,10 +611,20 @@ def _ndtr(x: ArrayLike) -> Array:
 
 @fused
 def ndtri(p: ArrayLike) -> Array:
-    """Inverse of `ndtr`, the quantiles of the standard normal distribution, elementwise; NaN outside [0, 1].
+    """Inverse of `ndtr`, elementwise: the quantiles of the standard normal distribution.
+
+    Args:
+      p: float32 or float64, from 0 to 1.
+
+    Returns:
+      An array of p's shape and dtype; infinite at 0 and 1, NaN outside.
 
     Raises:
       TypeError: if p is not float32 or float64.
+
+    Example:
+      >>> ndtri(jnp.array([0.025, 0.5, 0.9]))
+      Array([-1.959964 ,  0.       ,  1.2815516], dtype=float32)
     """
     return _ndtri(_checked_float("ndtri", p))
 
@@ -401,9 +685,16 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
       x: float32 or float64.
       series_order: static, from 0 to 30: the terms of the asymptotic series that is used far below 0.
 
+    Returns:
+      An array of x's shape and dtype, not positive.
+
     Raises:
       TypeError: for another dtype of x, or if series_order is no integer.
       ValueError: if series_order is out of range.
+
+    Example:
+      >>> log_ndtr(jnp.array([-20., 0., 3.]))
+      Array([-2.0391716e+02, -6.9314718e-01, -1.3508099e-03], dtype=float32)
     """
     series_order = operator.index(series_order)
     if not 0 <= series_order <= 30:

@@ -34,6 +34,12 @@ def block_diag(*arrs: ArrayLike) -> Array:
 
     Raises:
       ValueError: if an argument has more than two axes.
+
+    Example:
+      >>> block_diag(jnp.array([[1, 2], [3, 4]]), jnp.array([5]))
+      Array([[1, 2, 0],
+             [3, 4, 0],
+             [0, 0, 5]], dtype=int32)
     """
     return _block_diag(*(arrs or (jnp.zeros((1, 0)),)))
 
@@ -66,6 +72,12 @@ def circulant(c: ArrayLike) -> Array:
 
     Returns:
       [..., n, n] of c's dtype.
+
+    Example:
+      >>> circulant(jnp.array([1, 2, 3]))
+      Array([[1, 3, 2],
+             [2, 1, 3],
+             [3, 2, 1]], dtype=int32)
     """
     c = _vectors("circulant", c)
     i = np.arange(c.shape[-1])
@@ -84,6 +96,11 @@ def companion(a: ArrayLike) -> Array:
 
     Raises:
       ValueError: if there are fewer than two coefficients.
+
+    Example:
+      >>> companion(jnp.array([1., -3., 2.]))  # of x**2 - 3 x + 2, whose roots are 1 and 2
+      Array([[ 3., -2.],
+             [ 1.,  0.]], dtype=float32)
     """
     a = jnp.atleast_1d(inexact("companion", a))
     if a.shape[-1] < 2:
@@ -105,6 +122,12 @@ def fiedler_companion(a: ArrayLike) -> Array:
 
     Raises:
       ValueError: if there are no coefficients.
+
+    Example:
+      >>> fiedler_companion(jnp.array([1., -6., 11., -6.]))  # of (x - 1) (x - 2) (x - 3)
+      Array([[  6., -11.,   1.],
+             [  1.,   0.,   0.],
+             [  0.,   6.,   0.]], dtype=float32)
 
     Source: M. Fiedler, "A note on companion matrices", Linear Algebra and its Applications 372 (2003).
     """
@@ -132,6 +155,12 @@ def fiedler(a: ArrayLike) -> Array:
 
     Returns:
       [..., n, n], real: |a[i] - a[j]|.
+
+    Example:
+      >>> fiedler(jnp.array([1, 4, 9]))
+      Array([[0, 3, 8],
+             [3, 0, 5],
+             [8, 5, 0]], dtype=int32)
     """
     a = _vectors("fiedler", a)
     return jnp.abs(a[..., :, None] - a[..., None, :])
@@ -150,6 +179,12 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
 
     Raises:
       ValueError: if the lengths do not match, or n is less than 2.
+
+    Example:
+      >>> leslie(jnp.array([0., 2., 1.]), jnp.array([0.5, 0.25]))
+      Array([[0.  , 2.  , 1.  ],
+             [0.5 , 0.  , 0.  ],
+             [0.  , 0.25, 0.  ]], dtype=float32)
     """
     f, s = promote_dtypes("leslie", f, s)
     f, s = jnp.atleast_1d(f), jnp.atleast_1d(s)
@@ -175,6 +210,12 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
     Returns:
       [..., m, n] of the promoted dtype.
+
+    Example:
+      >>> toeplitz(jnp.array([1, 2, 3]), jnp.array([1, 4]))
+      Array([[1, 4],
+             [2, 1],
+             [3, 2]], dtype=int32)
     """
     return _toeplitz(c) if r is None else _toeplitz(c, r)
 
@@ -204,6 +245,12 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
     Raises:
       ValueError: if c or r is a scalar.
+
+    Example:
+      >>> hankel(jnp.array([1, 2, 3]), jnp.array([3, 4]))
+      Array([[1, 2],
+             [2, 3],
+             [3, 4]], dtype=int32)
     """
     return _hankel(c) if r is None else _hankel(c, r)
 
@@ -235,6 +282,14 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
 
     Raises:
       ValueError: if n is not positive, a is empty, or the mode is unknown.
+
+    Example:
+      >>> convolution_matrix(jnp.array([1, 2]), 2)
+      Array([[1, 0],
+             [2, 1],
+             [0, 2]], dtype=int32)
+      >>> convolution_matrix(jnp.array([1, 2]), 2) @ jnp.array([1, 10])  # numpy.convolve([1, 2], [1, 10])
+      Array([ 1, 12, 20], dtype=int32)
     """
     n = operator.index(n)
     if n <= 0:
@@ -296,6 +351,11 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
 
     Raises:
       ValueError: if the scale is unknown, or the dtype is not complex.
+
+    Example:
+      >>> dft(2)
+      Array([[ 1.+0.j,  1.+0.j],
+             [ 1.+0.j, -1.+0.j]], dtype=complex64)
     """
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"dft: scale must be None, 'sqrtn', or 'n'; got {scale!r}")
@@ -319,6 +379,13 @@ def hadamard(n: int, dtype: DTypeLike = int) -> Array:
 
     Raises:
       ValueError: if n is no power of 2.
+
+    Example:
+      >>> hadamard(4)
+      Array([[ 1,  1,  1,  1],
+             [ 1, -1,  1, -1],
+             [ 1,  1, -1, -1],
+             [ 1, -1, -1,  1]], dtype=int32)
     """
     n = operator.index(n)
     if n < 1 or n & (n - 1):
@@ -339,6 +406,14 @@ def helmert(n: int, full: bool = False) -> Array:
 
     Returns:
       [n - 1, n], or [n, n].
+
+    Raises:
+      ValueError: if n is less than 1.
+
+    Example:
+      >>> helmert(3)
+      Array([[ 0.70710677, -0.70710677,  0.        ],
+             [ 0.4082483 ,  0.4082483 , -0.8164966 ]], dtype=float32)
     """
     n = _size("helmert", n, 1)
     matrix = np.tril(np.ones((n, n)), -1) - np.diag(np.arange(n))
@@ -348,13 +423,43 @@ def helmert(n: int, full: bool = False) -> Array:
 
 
 def hilbert(n: int) -> Array:
-    """Hilbert's matrix, 1 / (i + j + 1): [n, n]."""
+    """Hilbert's matrix, 1 / (i + j + 1).
+
+    Args:
+      n: its size.
+
+    Returns:
+      A float array [n, n].
+
+    Raises:
+      ValueError: if n is negative.
+
+    Example:
+      >>> hilbert(2)
+      Array([[1.        , 0.5       ],
+             [0.5       , 0.33333334]], dtype=float32)
+    """
     i = np.arange(_size("hilbert", n, 0))
     return _as_float(1.0 / (1.0 + i[:, None] + i[None, :]))
 
 
 def invhilbert(n: int) -> Array:
-    """The inverse of Hilbert's matrix, which has integer elements: [n, n]; infinite where doubles do not hold them."""
+    """The inverse of Hilbert's matrix, which has integer elements.
+
+    Args:
+      n: its size.
+
+    Returns:
+      A float array [n, n]; infinite where doubles do not hold the elements.
+
+    Raises:
+      ValueError: if n is negative, or above 2048.
+
+    Example:
+      >>> invhilbert(2)
+      Array([[ 4., -6.],
+             [-6., 12.]], dtype=float32)
+    """
     n = _size("invhilbert", n, 0, _GREATEST_INVERSE)
     rows = [n]  # element [i, j] is (-1)**(i + j) rows[i] rows[j] / (i + j + 1)
     for i in range(1, n):
@@ -382,12 +487,35 @@ def pascal(n: int, kind: str | None = None) -> Array:
 
     Raises:
       ValueError: if the kind is unknown.
+
+    Example:
+      >>> pascal(3)
+      Array([[1., 1., 1.],
+             [1., 2., 3.],
+             [1., 3., 6.]], dtype=float32)
     """
     return _as_float(_pascal("pascal", n, kind, 1))
 
 
 def invpascal(n: int, kind: str | None = None) -> Array:
-    """The inverse of Pascal's matrix, which has integer elements; see `pascal`."""
+    """The inverse of Pascal's matrix, which has integer elements.
+
+    Args:
+      n: its size.
+      kind: "symmetric" (None too), "lower" or "upper", that of the matrix to invert.
+
+    Returns:
+      A float array [n, n].
+
+    Raises:
+      ValueError: if the kind is unknown.
+
+    Example:
+      >>> invpascal(3)
+      Array([[ 3., -3.,  1.],
+             [-3.,  5., -2.],
+             [ 1., -2.,  1.]], dtype=float32)
+    """
     return _as_float(_pascal("invpascal", n, kind, -1))
 
 

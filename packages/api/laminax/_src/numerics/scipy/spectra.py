@@ -37,6 +37,10 @@ def detrend(data: ArrayLike, axis: int = -1, type: str = "linear", bp: Any = 0, 
 
     Raises:
       ValueError: if the type is unknown, or a break point is beyond the data.
+
+    Example:
+      >>> detrend(jnp.array([1., 2., 6.]))
+      Array([ 0.5, -1. ,  0.5], dtype=float32)
     """
     if overwrite_data is not None:
         raise NotImplementedError(f"detrend: overwrite_data must be None, got {overwrite_data!r}")
@@ -167,6 +171,14 @@ def csd(x: ArrayLike, y: ArrayLike | None, fs: Any = 1.0, window: Any = "hann", 
 
     Raises:
       ValueError: if sizes do not fit, or a name is unknown.
+
+    Example:
+      >>> x, y = jnp.array([1., 0., -1., 0.] * 2), jnp.array([0., 1., 0., -1.] * 2)
+      >>> frequencies, spectrum = csd(x, y, window="boxcar", nperseg=8, detrend=False, scaling="spectrum")
+      >>> frequencies
+      Array([0.   , 0.125, 0.25 , 0.375, 0.5  ], dtype=float32)
+      >>> spectrum  # y is x a quarter of a period later
+      Array([0.+0.j , 0.+0.j , 0.-0.5j, 0.+0.j , 0.+0.j ], dtype=complex64)
     """
     _checked_scaling("csd", scaling)
     if average not in ("mean", "median"):
@@ -205,7 +217,27 @@ def csd(x: ArrayLike, y: ArrayLike | None, fs: Any = 1.0, window: Any = "hann", 
 def welch(x: ArrayLike, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, noverlap: int | None = None,
           nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True, scaling: str = "density", axis: int = -1,
           average: str = "mean") -> tuple[Any, Any]:
-    """Power spectral density of a signal, by Welch's method; the arguments are those of `csd`."""
+    """Power spectral density of a signal along an axis, by Welch's method: the mean spectrum of overlapping segments.
+
+    Args:
+      x: a signal along an axis.
+      fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis, average: as for `csd`.
+
+    Returns:
+      The frequencies, and the spectrum along the axis, real.
+
+    Raises:
+      ValueError: if sizes do not fit, or a name is unknown.
+
+    Example:
+      >>> frequencies, power = welch(jnp.array([1., 0., -1., 0.] * 4), window="boxcar", nperseg=8, scaling="spectrum")
+      >>> frequencies
+      Array([0.   , 0.125, 0.25 , 0.375, 0.5  ], dtype=float32)
+      >>> power  # half the square of the amplitude, at a quarter of the sampling frequency
+      Array([0. , 0. , 0.5, 0. , 0. ], dtype=float32)
+
+    Source: P. Welch, "The use of fast Fourier transform for the estimation of power spectra", IEEE Trans. Audio Electroacoust. 15 (1967).
+    """
     frequencies, power = csd(x, None, fs=fs, window=window, nperseg=nperseg, noverlap=noverlap, nfft=nfft, detrend=detrend,
                              return_onesided=return_onesided, scaling=scaling, axis=axis, average=average)
     return frequencies, power.real
@@ -229,6 +261,15 @@ def stft(x: ArrayLike, fs: Any = 1.0, window: Any = "hann", nperseg: int = 256, 
 
     Raises:
       ValueError: if sizes do not fit, or a name is unknown.
+
+    Example:
+      >>> frequencies, times, spectra = stft(jnp.array([1., 0., -1., 0.]), window="boxcar", nperseg=4, noverlap=0, boundary=None)
+      >>> frequencies
+      Array([0.  , 0.25, 0.5 ], dtype=float32)
+      >>> spectra
+      Array([[0. +0.j],
+             [0.5+0.j],
+             [0. +0.j]], dtype=complex64)
     """
     x = inexact("stft", x)
     x = jnp.moveaxis(jnp.asarray(x), axis, -1)
@@ -266,6 +307,12 @@ def istft(Zxx: ArrayLike, fs: Any = 1.0, window: Any = "hann", nperseg: int | No
 
     Raises:
       ValueError: if sizes do not fit.
+
+    Example:
+      >>> _, _, spectra = stft(jnp.array([1., 2., 3., 4.]), nperseg=2)
+      >>> _, signal = istft(spectra, nperseg=2)
+      >>> signal
+      Array([1., 2., 3., 4.], dtype=float32)
     """
     (Zxx,) = ensure_arrays("istft", Zxx)
     rank = len(shape_of(Zxx))

@@ -48,6 +48,11 @@ def mode(a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keep
     Raises:
       ValueError: for an unknown policy.
       NotImplementedError: for the policies "omit" and "raise".
+
+    Example:
+      >>> value, count = mode(jnp.array([1, 3, 3, 2, 2]))
+      >>> value, count
+      (Array(2, dtype=int32), Array(2, dtype=int32))
     """
     _check_nan_policy("mode", nan_policy, "propagate")
     return ModeResult(*_mode(ensure_array("mode", a), axis=None if axis is None else operator.index(axis), keepdims=bool(keepdims)))
@@ -92,6 +97,10 @@ def rankdata(a: ArrayLike, method: str = "average", *, axis: int | None = None, 
     Raises:
       ValueError: for an unknown method or policy.
       NotImplementedError: for the policies "omit" and "raise".
+
+    Example:
+      >>> rankdata(jnp.array([10, 30, 20, 20]))
+      Array([1. , 4. , 2.5, 2.5], dtype=float32)
     """
     _check_nan_policy("rankdata", nan_policy, "propagate")
     if method not in ("average", "min", "max", "dense", "ordinal"):
@@ -144,6 +153,10 @@ def sem(a: ArrayLike, axis: int | None = 0, ddof: int = 1, nan_policy: str = "pr
 
     Raises:
       ValueError: for another policy.
+
+    Example:
+      >>> sem(jnp.array([1., 2., 3., 6.]))
+      Array(1.0801234, dtype=float32)
     """
     if nan_policy not in ("propagate", "omit"):
         raise ValueError(f"sem: nan_policy must be 'propagate' or 'omit', got {nan_policy!r}")

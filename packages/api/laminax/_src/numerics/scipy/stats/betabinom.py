@@ -13,9 +13,20 @@ if TYPE_CHECKING:
 
 __all__ = ["logpmf", "pmf"]
 
+_documented = documented(
+    "the beta-binomial distribution",
+    "The probability of k is C(n, k) B(k + a, n - k + b) / B(a, b).",
+    n="the number of trials",
+    a="the first parameter of the beta distribution, positive",
+    b="the second parameter of the beta distribution, positive")
 
-@documented("the beta-binomial distribution")
+
+@_documented
 def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Example:
+      >>> stats.betabinom.logpmf(jnp.array([0, 2, 5]), 5, 2, 3)
+      Array([-1.7917595, -1.4350846, -3.0445225], dtype=float32)
+    """
     k, n, a, b, loc = broadcast("betabinom.logpmf", k, n, a, b, loc)
     inside = ~((k < loc) | (k > loc + n))
     y = jnp.where(inside, k - loc, jnp.zeros_like(k))
@@ -24,4 +35,7 @@ def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLik
     return where_positive((a, b, n + 1), where_supported(inside, value))
 
 
-pmf = exponential(logpmf)
+pmf = exponential(logpmf, """Example:
+      >>> stats.betabinom.pmf(jnp.array([0, 2, 5]), 5, 2, 3)
+      Array([0.16666667, 0.23809524, 0.04761905], dtype=float32)
+    """)

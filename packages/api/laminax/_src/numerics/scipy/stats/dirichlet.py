@@ -30,6 +30,10 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
 
     Raises:
       ValueError: if the shapes do not fit.
+
+    Example:
+      >>> stats.dirichlet.logpdf(jnp.array([0.2, 0.3, 0.5]), jnp.array([1., 2., 3.]))
+      Array(1.5040774, dtype=float32)
     """
     if jnp.ndim(alpha) != 1 or not jnp.ndim(x) or jnp.shape(alpha)[0] - jnp.shape(x)[0] not in (0, 1):
         raise ValueError(f"dirichlet.logpdf: alpha must be [n] and x [n, ...] or [n - 1, ...], got {described(alpha)} and {described(x)}")
@@ -44,5 +48,20 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
 
 @fused
 def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:
-    """Density of the Dirichlet distribution; see `logpdf`."""
+    """Density of the Dirichlet distribution: the product of x**(alpha - 1), over the multivariate beta function of alpha.
+
+    Args:
+      x: [n, ...], the vectors in the first axis; or [n - 1, ...], without the last element, which is what is left to 1.
+      alpha: [n], positive.
+
+    Returns:
+      An array of x's shape without the first axis; 0 where the elements are not positive or do not add up to 1.
+
+    Raises:
+      ValueError: if the shapes do not fit.
+
+    Example:
+      >>> stats.dirichlet.pdf(jnp.array([0.2, 0.3, 0.5]), jnp.array([1., 2., 3.]))
+      Array(4.5, dtype=float32)
+    """
     return jnp.exp(logpdf(x, alpha))

@@ -13,12 +13,24 @@ if TYPE_CHECKING:
 
 __all__ = ["logpmf", "pmf"]
 
+_documented = documented(
+    "the geometric distribution",
+    "The probability of k is (1 - p)**(k - 1) p for k >= 1.",
+    p="the probability of a success")
 
-@documented("the geometric distribution")
+
+@_documented
 def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Example:
+      >>> stats.geom.logpmf(jnp.array([1, 2, 3]), 0.25)
+      Array([-1.3862944, -1.6739764, -1.9616585], dtype=float32)
+    """
     k, p, loc = broadcast("geom.logpmf", k, p, loc)
     x = k - loc
     return where_supported(~(x <= 0), xlog1py(x - 1, -p) + jnp.log(p))
 
 
-pmf = exponential(logpmf)
+pmf = exponential(logpmf, """Example:
+      >>> stats.geom.pmf(jnp.array([1, 2, 3]), 0.25)
+      Array([0.25    , 0.1875  , 0.140625], dtype=float32)
+    """)

@@ -27,6 +27,10 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
 
     Returns:
       A float array [...]; -inf where the counts do not add up to n.
+
+    Example:
+      >>> stats.multinomial.logpmf(jnp.array([1, 2]), 3, jnp.array([0.25, 0.75]))
+      Array(-0.8630462, dtype=float32)
     """
     total = jnp.sum(ensure_array("multinomial.logpmf", x), axis=-1)
     p, = promote_inexact("multinomial.logpmf", p)
@@ -45,5 +49,18 @@ def _of_rank(x: Array, other: Array) -> Array:
 
 @fused
 def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """Probability of counts of the multinomial distribution; see `logpmf`."""
+    """Probability of counts of the multinomial distribution: n! times the product of p**x / x!.
+
+    Args:
+      x: [..., k], the counts.
+      n: [...], the numbers of trials.
+      p: [..., k], the probabilities.
+
+    Returns:
+      A float array [...]; 0 where the counts do not add up to n.
+
+    Example:
+      >>> stats.multinomial.pmf(jnp.array([1, 2]), 3, jnp.array([0.25, 0.75]))
+      Array(0.421875, dtype=float32)
+    """
     return jnp.exp(logpmf(x, n, p))

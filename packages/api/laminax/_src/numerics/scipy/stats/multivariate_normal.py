@@ -33,6 +33,10 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None =
     Raises:
       ValueError: if the shapes do not fit.
       NotImplementedError: if `allow_singular` is given.
+
+    Example:
+      >>> stats.multivariate_normal.logpdf(jnp.array([1., 0.]), jnp.zeros(2), jnp.array([[2., 1.], [1., 2.]]))
+      Array(-2.7205164, dtype=float32)
     """
     if allow_singular is not None:
         raise NotImplementedError(f"multivariate_normal.logpdf: allow_singular must be None, got {allow_singular!r}")
@@ -60,5 +64,23 @@ def _logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
 
 @fused
 def pdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
-    """Density of the multivariate normal distribution; see `logpdf`."""
+    """Density of the multivariate normal distribution.
+
+    It is exp(-(x - mean)^T cov^-1 (x - mean) / 2) / sqrt((2 pi)**n det(cov)).
+
+    Args:
+      x: [..., n], or [...] with a scalar mean.
+      mean: [..., n], or a scalar.
+      cov: [..., n, n], positive definite; or a scalar, the variance of each element.
+
+    Returns:
+      A float array [...].
+
+    Raises:
+      ValueError: if the shapes do not fit.
+
+    Example:
+      >>> stats.multivariate_normal.pdf(jnp.array([1., 0.]), jnp.zeros(2), jnp.array([[2., 1.], [1., 2.]]))
+      Array(0.06584074, dtype=float32)
+    """
     return jnp.exp(logpdf(x, mean, cov))

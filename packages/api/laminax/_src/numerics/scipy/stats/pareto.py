@@ -20,43 +20,72 @@ if TYPE_CHECKING:
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
-_documented = documented("the Pareto distribution")
+_documented = documented(
+    "the Pareto distribution",
+    "Its density is b / (z**(b + 1) scale) for z = (x - loc) / scale >= 1.",
+    b="the exponent, positive")
 
 
 @_documented
 def logpdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Example:
+      >>> stats.pareto.logpdf(jnp.array([1.5, 4.]), 2)
+      Array([-0.52324814, -3.465736  ], dtype=float32)
+    """
     z, scale, b = standardized("pareto.logpdf", x, loc, scale, b)
     safe = jnp.maximum(z, 1)
     return where_supported(~(z < 1), jnp.log(b) - jnp.log(scale) - (b + 1) * jnp.log(safe))
 
 
-pdf = exponential(logpdf)
+pdf = exponential(logpdf, """Example:
+      >>> stats.pareto.pdf(jnp.array([1.5, 4.]), 2)
+      Array([0.5925926, 0.03125  ], dtype=float32)
+    """)
 
 
 @_documented
 def logsf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Example:
+      >>> stats.pareto.logsf(jnp.array([1.5, 4.]), 2)
+      Array([-0.8109302, -2.7725887], dtype=float32)
+    """
     z, _, b = standardized("pareto.logsf", x, loc, scale, b)
     return -b * jnp.log(jnp.maximum(z, 1))
 
 
 @_documented
 def cdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Example:
+      >>> stats.pareto.cdf(jnp.array([1.5, 4.]), 2)
+      Array([0.5555556, 0.9375   ], dtype=float32)
+    """
     z, _, b = standardized("pareto.cdf", x, loc, scale, b)
     return -jnp.expm1(-b * jnp.log(jnp.maximum(z, 1)))
 
 
 @_documented
 def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Example:
+      >>> stats.pareto.logcdf(jnp.array([1.5, 4.]), 2)
+      Array([-0.5877867 , -0.06453852], dtype=float32)
+    """
     z, _, b = standardized("pareto.logcdf", x, loc, scale, b)
     inside = ~(z <= 1)
     safe = jnp.where(inside, z, jnp.full_like(z, math.e))
     return where_supported(inside, jnp.log1p(-(safe ** -b)))
 
 
-sf = exponential(logsf)
+sf = exponential(logsf, """Example:
+      >>> stats.pareto.sf(jnp.array([1.5, 4.]), 2)
+      Array([0.44444445, 0.0625    ], dtype=float32)
+    """)
 
 
 @_documented
 def ppf(q: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Example:
+      >>> stats.pareto.ppf(jnp.array([0.25, 0.9]), 2)
+      Array([1.1547005, 3.1622777], dtype=float32)
+    """
     q, b, loc, scale = broadcast("pareto.ppf", q, b, loc, scale)
     return where_probability(q, loc + scale * (1 - q) ** (-1 / b))

@@ -17,22 +17,36 @@ if TYPE_CHECKING:
 
 __all__ = ["cdf", "entropy", "logpmf", "pmf"]
 
-_documented = documented("the Poisson distribution")
+_documented = documented(
+    "the Poisson distribution",
+    "The probability of k is mu**k exp(-mu) / k! for k >= 0.",
+    mu="the mean, positive")
 
 
 @_documented
 def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Example:
+      >>> stats.poisson.logpmf(jnp.array([0, 2, 5]), 2.5)
+      Array([-2.5      , -1.3605657, -2.706038 ], dtype=float32)
+    """
     k, mu, loc = broadcast("poisson.logpmf", k, mu, loc)
     inside = ~((k < loc) | (jnp.floor(k) != k)) | jnp.isnan(k)
     x = jnp.where(inside, k - loc, jnp.zeros_like(k))
     return where_supported(inside, xlogy(x, mu) - gammaln(x + 1) - mu)
 
 
-pmf = exponential(logpmf)
+pmf = exponential(logpmf, """Example:
+      >>> stats.poisson.pmf(jnp.array([0, 2, 5]), 2.5)
+      Array([0.082085  , 0.25651562, 0.06680094], dtype=float32)
+    """)
 
 
 @_documented
 def cdf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Example:
+      >>> stats.poisson.cdf(jnp.array([0, 2, 5]), 2.5)
+      Array([0.082085  , 0.5438131 , 0.95797896], dtype=float32)
+    """
     k, mu, loc = broadcast("poisson.cdf", k, mu, loc)
     counted = (k >= loc) & jnp.isfinite(k)
     x = jnp.where(counted, jnp.floor(k - loc), jnp.zeros_like(k))
@@ -53,6 +67,10 @@ def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Array:
 
     Returns:
       A float array; NaN for a negative mean.
+
+    Example:
+      >>> stats.poisson.entropy(jnp.array([0.5, 10.]))
+      Array([0.92763746, 2.56141   ], dtype=float32)
     """
     mu, _ = broadcast("poisson.entropy", mu, loc)
     safe = jnp.where(mu > 0, mu, jnp.ones_like(mu))

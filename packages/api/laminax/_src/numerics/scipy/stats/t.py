@@ -14,12 +14,24 @@ if TYPE_CHECKING:
 
 __all__ = ["logpdf", "pdf"]
 
+_documented = documented(
+    "Student's t distribution",
+    "Its density is proportional to (1 + z**2 / df)**(-(df + 1) / 2) for z = (x - loc) / scale.",
+    df="the degrees of freedom, positive", loc="the median")
 
-@documented("Student's t distribution")
+
+@_documented
 def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Example:
+      >>> stats.t.logpdf(jnp.array([0., 2.]), 4)
+      Array([-0.98082924, -2.7136972 ], dtype=float32)
+    """
     z, scale, df = standardized("t.logpdf", x, loc, scale, df)
     norm = gammaln((df + 1) / 2) - gammaln(df / 2) - jnp.log(df * math.pi) / 2 - jnp.log(scale)
     return norm - (df + 1) / 2 * jnp.log1p(z * z / df)
 
 
-pdf = exponential(logpdf)
+pdf = exponential(logpdf, """Example:
+      >>> stats.t.pdf(jnp.array([0., 2.]), 4)
+      Array([0.375     , 0.06629126], dtype=float32)
+    """)

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
 
-_documented = documented("the truncated normal distribution")
+_documented = documented(
+    "the truncated normal distribution",
+    "Its density is that of the normal distribution of z = (x - loc) / scale for a <= z <= b, over the mass there.",
+    a="the lower bound of z", b="the upper bound of z, greater than a")
 
 
 def _log_mass(a: ArrayLike, b: ArrayLike) -> Array:
@@ -31,6 +34,10 @@ def _log_mass(a: ArrayLike, b: ArrayLike) -> Array:
 
 @_documented
 def logpdf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Example:
+      >>> stats.truncnorm.logpdf(jnp.array([-0.5, 1.]), -1, 2)
+      Array([-0.84377223, -1.2187723 ], dtype=float32)
+    """
     z, scale, a, b = standardized("truncnorm.logpdf", x, loc, scale, a, b)
     value = -z * z / 2 - jnp.log(scale) - math.log(2 * math.pi) / 2 - _log_mass(a, b)
     return _checked(a, b, where_supported(~((z < a) | (z > b)), value))
@@ -41,11 +48,18 @@ def _checked(a: ArrayLike, b: ArrayLike, value: ArrayLike) -> Any:
     return jnp.where(a < b, value, jnp.full_like(value, math.nan))
 
 
-pdf = exponential(logpdf)
+pdf = exponential(logpdf, """Example:
+      >>> stats.truncnorm.pdf(jnp.array([-0.5, 1.]), -1, 2)
+      Array([0.43008506, 0.29559287], dtype=float32)
+    """)
 
 
 @_documented
 def logcdf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Example:
+      >>> stats.truncnorm.logcdf(jnp.array([-0.5, 1.]), -1, 2)
+      Array([-1.6977388 , -0.18154885], dtype=float32)
+    """
     z, _, a, b = standardized("truncnorm.logcdf", x, loc, scale, a, b)
     inside = (z > a) & (z < b)
     value = _log_mass(a, jnp.where(inside, z, b)) - _log_mass(a, b)
@@ -54,10 +68,21 @@ def logcdf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: 
 
 @_documented
 def logsf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Example:
+      >>> stats.truncnorm.logsf(jnp.array([-0.5, 1.]), -1, 2)
+      Array([-0.20223501, -1.795632  ], dtype=float32)
+    """
     z, _, a, b = standardized("truncnorm.logsf", x, loc, scale, a, b)
     inside = (z > a) & (z < b)
     value = _log_mass(jnp.where(inside, z, a), b) - _log_mass(a, b)
     return _checked(a, b, jnp.where(jnp.isnan(z), z, jnp.where(inside, value, jnp.where(z >= b, -math.inf, 0.0))))
 
 
-cdf, sf = exponential(logcdf), exponential(logsf)
+cdf = exponential(logcdf, """Example:
+      >>> stats.truncnorm.cdf(jnp.array([-0.5, 1.]), -1, 2)
+      Array([0.18309708, 0.8339775 ], dtype=float32)
+    """)
+sf = exponential(logsf, """Example:
+      >>> stats.truncnorm.sf(jnp.array([-0.5, 1.]), -1, 2)
+      Array([0.81690294, 0.1660225 ], dtype=float32)
+    """)

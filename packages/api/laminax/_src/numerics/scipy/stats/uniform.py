@@ -19,26 +19,44 @@ if TYPE_CHECKING:
 
 __all__ = ["cdf", "logpdf", "pdf", "ppf"]
 
-_documented = documented("the uniform distribution")
+_documented = documented(
+    "the uniform distribution",
+    "Its density is 1 / scale from loc to loc + scale.",
+    loc="where it begins", scale="its width, positive")
 
 
 @_documented
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Example:
+      >>> stats.uniform.logpdf(jnp.array([0.25, 2.]), 0, 4)
+      Array([-1.3862944, -1.3862944], dtype=float32)
+    """
     x, loc, scale = broadcast("uniform.logpdf", x, loc, scale)
     value = jnp.where(jnp.isnan(x), x, -jnp.log(scale))
     return where_supported(~((x < loc) | (x > loc + scale)), value)
 
 
-pdf = exponential(logpdf)
+pdf = exponential(logpdf, """Example:
+      >>> stats.uniform.pdf(jnp.array([0.25, 2.]), 0, 4)
+      Array([0.25, 0.25], dtype=float32)
+    """)
 
 
 @_documented
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Example:
+      >>> stats.uniform.cdf(jnp.array([0.25, 2.]), 0, 4)
+      Array([0.0625, 0.5   ], dtype=float32)
+    """
     z, _ = standardized("uniform.cdf", x, loc, scale)
     return jnp.clip(z, 0, 1)
 
 
 @_documented
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Example:
+      >>> stats.uniform.ppf(jnp.array([0.25, 0.9]), 0, 4)
+      Array([1. , 3.6], dtype=float32)
+    """
     q, loc, scale = broadcast("uniform.ppf", q, loc, scale)
     return where_probability(q, loc + scale * q)

@@ -14,12 +14,24 @@ if TYPE_CHECKING:
 
 __all__ = ["logpdf", "pdf"]
 
+_documented = documented(
+    "the von Mises distribution",
+    "Its density is exp(kappa cos(x)) / (2 pi I0(kappa)).",
+    kappa="the concentration, positive")
 
-@documented("the von Mises distribution")
+
+@_documented
 def logpdf(x: ArrayLike, kappa: ArrayLike) -> Array:
+    """Example:
+      >>> stats.vonmises.logpdf(jnp.array([0., 1.5]), 2)
+      Array([-0.6618706, -2.5203962], dtype=float32)
+    """
     x, kappa = broadcast("vonmises.logpdf", x, kappa)
     value = kappa * (jnp.cos(x) - 1) - jnp.log(2 * math.pi * i0e(kappa))
     return jnp.where(kappa > 0, value, jnp.full_like(value, math.nan))
 
 
-pdf = exponential(logpdf)
+pdf = exponential(logpdf, """Example:
+      >>> stats.vonmises.pdf(jnp.array([0., 1.5]), 2)
+      Array([0.5158854 , 0.08042774], dtype=float32)
+    """)

@@ -13,13 +13,25 @@ if TYPE_CHECKING:
 
 __all__ = ["logpdf", "pdf"]
 
+_documented = documented(
+    "the wrapped Cauchy distribution",
+    "Its density is (1 - c**2) / (2 pi (1 + c**2 - 2 c cos(x))) for x from 0 to 2 pi.",
+    c="the concentration, between 0 and 1")
 
-@documented("the wrapped Cauchy distribution")
+
+@_documented
 def logpdf(x: ArrayLike, c: ArrayLike) -> Array:
+    """Example:
+      >>> stats.wrapcauchy.logpdf(jnp.array([0., 1.5]), 0.5)
+      Array([-0.7392648, -2.2904487], dtype=float32)
+    """
     x, c = broadcast("wrapcauchy.logpdf", x, c)
     value = jnp.log1p(-c * c) - math.log(2 * math.pi) - jnp.log1p(c * c - 2 * c * jnp.cos(x))
     value = where_supported(~((x < 0) | (x > 2 * math.pi)), value)
     return jnp.where((c > 0) & (c < 1), value, jnp.full_like(value, math.nan))
 
 
-pdf = exponential(logpdf)
+pdf = exponential(logpdf, """Example:
+      >>> stats.wrapcauchy.pdf(jnp.array([0., 1.5]), 0.5)
+      Array([0.47746482, 0.10122104], dtype=float32)
+    """)
