@@ -61,6 +61,13 @@ class Program:
         self.outputs[index].seek(0)
         return self.outputs[index].read()
 
+    def wait_for(self, text: str, indices) -> None:
+        """Waits until these processes have written a text."""
+        end = time.monotonic() + PATIENCE
+        while any(text not in self.output(i) for i in indices):
+            assert time.monotonic() < end and all(self.processes[i].poll() is None for i in indices), self.report()
+            time.sleep(0.05)
+
     def wait(self, patience: float = PATIENCE, but_not=()) -> list[int]:
         """The exit codes, in the end; one that fails ends the waiting for the others soon. `but_not` are numbers not to wait for."""
         end = time.monotonic() + patience

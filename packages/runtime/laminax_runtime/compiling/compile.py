@@ -30,6 +30,7 @@ from laminax_runtime.arrays.arrays import ArrayImpl
 from laminax_runtime.backends import ffi, placement, processes, topologies
 from laminax_runtime.base import options
 from laminax_runtime.base.options import CompilerEffortLevel
+from laminax_runtime.compiling import watched
 from laminax_runtime.compiling.partitioned_calls import named_calls
 from laminax_runtime.compiling.small_loops import with_small_loops_as_kernels
 from laminax_runtime.compiling.unloaded import UnloadedProgram
@@ -223,6 +224,8 @@ def _compile_options(assignment: Sequence[placement.Device], num_replicas: int, 
         if None in out_shardings:
             build.allow_spmd_sharding_propagation_to_output = [s is None for s in out_shardings]
     _set_efforts(build)
+    if watched.may_be_trapped(assignment):
+        _leave_out_pass(build, watched.PASS_TO_LEAVE_OUT)
     if compiler_options:
         own = {option for option in _BUILD_OPTIONS if option in compiler_options and hasattr(build, option)}
         for option in own:
@@ -242,7 +245,13 @@ def _set_efforts(build: Any) -> None:
         build.debug_options.xla_llvm_disable_expensive_passes = True
         build.debug_options.xla_test_all_input_layouts = False
     if not options.compiler_enable_remat_pass.value:
-        build.debug_options.xla_disable_hlo_passes = "rematerialization"
+        _leave_out_pass(build, "rematerialization")
+
+
+def _leave_out_pass(build: Any, name: str) -> None:
+    """Adds a pass of XLA to those that are not run."""
+    options_of_xla = build.debug_options
+    options_of_xla.xla_disable_hlo_passes = ",".join(filter(None, [options_of_xla.xla_disable_hlo_passes, name]))
 
 
 def _effort(level: Any) -> Any:
@@ -376,8 +385,7 @@ class Executable:
             raise TypeError(f"{self.name} takes {len(self.in_avals)} arrays, got {len(args)}")
         placed, handlers = self._prepare(args)
         if processes.state.watch is not None:
-            with processes.naming_failures():
-                return self.loaded.execute_sharded(placed).consume_with_handlers(handlers)
+            return watched.execute(self.loaded, placed, handlers, self.devices)[0]
         return self.loaded.execute_sharded(placed).consume_with_handlers(handlers)
 
     __call__ = execute
@@ -385,8 +393,9 @@ class Executable:
     def execute_with_token(self, args: Sequence[Any]) -> tuple[list[ArrayImpl], Any]:
         """Runs the program, and returns besides its results a token to wait on with `block_until_ready()`."""
         placed, handlers = self._prepare(args)
-        with processes.naming_failures():
-            results = self.loaded.execute_sharded(placed, with_tokens=True)
+        if processes.state.watch is not None:
+            return watched.execute(self.loaded, placed, handlers, self.devices)
+        results = self.loaded.execute_sharded(placed, with_tokens=True)
         return results.consume_with_handlers(handlers), results.consume_token()
 
     def _prepare(self, args: Sequence[Any]) -> tuple[list[ArrayImpl], list[Any]]:

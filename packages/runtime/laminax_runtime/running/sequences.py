@@ -17,6 +17,7 @@ from laminax_runtime.arrays import shardings
 from laminax_runtime.arrays.arrays import ArrayImpl
 from laminax_runtime.backends import placement, processes
 from laminax_runtime.base import options
+from laminax_runtime.compiling import watched
 from laminax_runtime.compiling.compile import Executable, place_argument
 
 
@@ -138,11 +139,7 @@ class ExecutableSequence:
         values: list[Any] = [None] * self._num_values
         for i in self._used:
             values[i] = place_argument(args[i], self._shardings[i])
-        if processes.state.watch is None:
-            self._run_steps(values, is_committed, tokens)
-        else:
-            with processes.naming_failures():
-                self._run_steps(values, is_committed, tokens)
+        self._run_steps(values, is_committed, tokens)
         for i in self.consumed:
             if type(args[i]) is ArrayImpl and not args[i].is_deleted():
                 args[i].delete()
@@ -151,8 +148,14 @@ class ExecutableSequence:
     __call__ = execute
 
     def _run_steps(self, values: list[Any], is_committed: bool, tokens: list[Any]) -> None:
+        is_watched = processes.state.watch is not None
         for loaded, operands, handlers, (_, _, results, dead, has_effects, is_ordered) in self._runs[is_committed]:
-            if has_effects:
+            if is_watched:
+                outs, token = watched.execute(loaded, [values[i] for i in operands], handlers, self.devices)
+                tokens.append(token)
+                if is_ordered:
+                    token.block_until_ready()
+            elif has_effects:
                 found = loaded.execute_sharded([values[i] for i in operands], with_tokens=True)
                 outs = found.consume_with_handlers(handlers)
                 tokens.append(found.consume_token())
