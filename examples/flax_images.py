@@ -3,14 +3,14 @@
     ./bazelw run //examples:flax_images -- --plot=/tmp/flax.png
 
 `import laminax.experimental.as_jax` comes first: from then on whoever says `import jax`, as Flax and optax do, gets
-laminax. The rest is as in any program of theirs.
+laminax.
 """
 
 import laminax.experimental.as_jax  # noqa: F401, I001
 
 import flax.linen as nn
-import jax
-import jax.numpy as jnp
+import laminax
+import laminax.numpy as jnp
 import numpy as np
 import optax
 from absl import app, flags
@@ -44,38 +44,37 @@ class Reader(nn.Module):
 
 
 def main(argv):
-    assert jax.__name__ == "laminax"
     digits = load_digits()
     images = (digits.images / 16).astype(np.float32)
     train_images, test_images, train_labels, test_labels = train_test_split(
         images, digits.target, test_size=0.25, random_state=FLAGS.seed, stratify=digits.target)
     model = Reader(FLAGS.channels)
-    key = jax.random.key(FLAGS.seed)
+    key = laminax.random.key(FLAGS.seed)
     params = model.init(key, images[:1], train=False)["params"]
     batches = len(train_images) // FLAGS.batch_size
     optimizer = optax.adamw(optax.cosine_decay_schedule(FLAGS.learning_rate, FLAGS.epochs * batches))
     state = optimizer.init(params)
 
-    @jax.jit
+    @laminax.jit
     def step(params, state, images, labels, key):
         def loss(params):
             scores = model.apply({"params": params}, images, train=True, rngs={"dropout": key})
             return optax.softmax_cross_entropy_with_integer_labels(scores, labels).mean()
 
-        value, grads = jax.value_and_grad(loss)(params)
+        value, grads = laminax.value_and_grad(loss)(params)
         updates, state = optimizer.update(grads, state, params)
         return optax.apply_updates(params, updates), state, value
 
-    @jax.jit
+    @laminax.jit
     def accuracy(params):
         return jnp.mean(model.apply({"params": params}, test_images, train=False).argmax(axis=-1) == test_labels)
 
     history = []
-    for epoch_key in tqdm(jax.random.split(key, FLAGS.epochs), unit="epoch"):
-        order = np.asarray(jax.random.permutation(epoch_key, len(train_images)))[:batches * FLAGS.batch_size].reshape(batches, -1)
+    for epoch_key in tqdm(laminax.random.split(key, FLAGS.epochs), unit="epoch"):
+        order = np.asarray(laminax.random.permutation(epoch_key, len(train_images)))[:batches * FLAGS.batch_size].reshape(batches, -1)
         losses = []
         for number, batch in enumerate(order):
-            params, state, value = step(params, state, train_images[batch], train_labels[batch], jax.random.fold_in(epoch_key, number))
+            params, state, value = step(params, state, train_images[batch], train_labels[batch], laminax.random.fold_in(epoch_key, number))
             losses.append(value)
         history.append((float(np.mean(losses)), float(accuracy(params))))
     print(f"test accuracy: {history[-1][1]:.4f} ({len(test_images)} images); loss of the last epoch {history[-1][0]:.4f}")

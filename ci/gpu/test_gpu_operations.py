@@ -27,7 +27,11 @@ NOT_COMPARED = {"svd": "vectors up to a sign", "eigh": "vectors up to a sign", "
                 "lu_pivots_to_permutation": "needs pivots", "buffer_callback": "writes nothing",
                 "custom_vjp_tangent": "stands for an error",
                 "device_put": "over a mesh", "sharding_constraint": "over a mesh", "shard_map": "over a mesh",
-                "call_exported": "has no meaning in NumPy", "random_seed": "returns keys", "random_wrap": "returns keys"}
+                "call_exported": "has no meaning in NumPy", "random_seed": "returns keys", "random_wrap": "returns keys",
+                "random_clone": "takes keys", "random_fold_in": "takes keys", "random_split": "takes keys", "random_unwrap": "takes keys",
+                **dict.fromkeys(("all_gather", "all_to_all", "axis_index", "pmax", "pmin", "ppermute", "psum", "psum_shared",
+                                 "reduce_scatter"), "between devices"),
+                "hessenberg": "is on CPUs only", "schur": "is on CPUs only"}
 
 
 @pytest.fixture(scope="module")
@@ -52,18 +56,13 @@ def drawn(aval, rng):
 
 def inputs_of(closed):
     rng = np.random.default_rng(0)
-    if any(laminax.dtypes.issubdtype(aval.dtype, laminax.dtypes.extended) or aval.dtype.names for aval in closed.in_avals):
-        pytest.skip("takes keys or values that carry nothing")
     return [drawn(aval, rng) for aval in closed.in_avals]
 
 
 @pytest.mark.parametrize("name", sorted(set(CASES) - set(NOT_COMPARED)))
 def test_an_operation_computes_what_it_means(name, device):
     closed = program(CASES[name], name)
-    try:
-        module = lower(closed, platform=lowering_platform(device))
-    except (NotImplementedError, NameError, TypeError, ValueError) as error:
-        pytest.skip(f"is not lowered for one device: {str(error)[:80]}")
+    module = lower(closed, platform=lowering_platform(device))
     inputs = inputs_of(closed)
     with np.errstate(all="ignore"), contextlib.redirect_stdout(None):
         expected = evaluate(closed, *inputs)

@@ -164,8 +164,8 @@ def note_largest_buffers(error: Exception, title: str, program: Program, namer: 
         names = [*[f"constant {i}" for i in range(len(program.const_args))], *map(namer, range(count))]
         kept = program.executable.kept if isinstance(program.executable, runtime.Executable) else (True,) * len(names)
         error.add_note(memory_note(program.executable, title, [name for name, is_kept in zip(names, kept) if is_kept]))
-    except (runtime.XlaRuntimeError, NotImplementedError, ValueError):  # where the platform does not tell, the error stays as it is
-        pass
+    except (runtime.XlaRuntimeError, NotImplementedError, ValueError):
+        pass  # the platform does not tell what its buffers are, or in a form that is not known here: the error stays as it is
 
 
 def _stored(x: Any) -> Any:
