@@ -151,22 +151,9 @@ def _clip(draw: Draw) -> Call:
 entry(M, "clip", _clip, lambda x, min=None, max=None: np.clip(x, min, max))
 entry(M, "unwrap", lambda d: Call((d.array(FLOATS[2:], d.one((5,), (3, 4)), -9, 9),), {"axis": d.one(0, -1)}), np.unwrap, scale="largest")
 entry(M, "where", lambda d: Call((d.like(x := d.array(NUMBERS)).astype(bool), x, d.like(x))), np.where)
-entry(
-    M,
-    "round",
-    lambda d: Call((d.array(INTEGERS + FLOATS[2:], special=False),), {"decimals": d.below(4)}),
-    np.round,
-    scale="largest",
-    raw=True,
-)
-entry(
-    M,
-    "around",
-    lambda d: Call((d.array(INTEGERS + FLOATS[2:], special=False),), {"decimals": d.below(4)}),
-    np.round,
-    scale="largest",
-    raw=True,
-)
+for _name in ("round", "around"):
+    entry(M, _name, lambda d: Call((d.array(INTEGERS + FLOATS[2:], special=False),), {"decimals": d.below(4)}), np.round, scale="largest",
+          raw=True)
 entry(
     M,
     "select",

@@ -66,22 +66,9 @@ def _moment(function: Any) -> Any:
 
 entry(M, "var", _ddof(FULL_FLOATS + COMPLEX + INTEGERS), _moment(np.var), units=256, scale="square")
 entry(M, "std", _ddof(FULL_FLOATS + COMPLEX + INTEGERS), _moment(np.std), units=256, scale="square")
-entry(
-    M,
-    "nanvar",
-    lambda d: Call((d.array(FULL_FLOATS, filled=True, special=False),), {"ddof": d.below(2)}),
-    np.nanvar,
-    units=256,
-    scale="square",
-)
-entry(
-    M,
-    "nanstd",
-    lambda d: Call((d.array(FULL_FLOATS, filled=True, special=False),), {"ddof": d.below(2)}),
-    np.nanstd,
-    units=256,
-    scale="square",
-)
+for _name, _function in (("nanvar", np.nanvar), ("nanstd", np.nanstd)):
+    entry(M, _name, lambda d: Call((d.array(FULL_FLOATS, filled=True, special=False),), {"ddof": d.below(2)}), _function, units=256,
+          scale="square")
 numpys("median", reduction(INTEGERS + FLOATS, filled=True))
 numpys("nanmedian", reduction(FLOATS, filled=True))
 

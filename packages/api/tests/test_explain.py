@@ -12,8 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-from laminax_lowering import regions
+from block_programs import always_cut, looped, loss
 
 import laminax
 import laminax.numpy as jnp
@@ -117,15 +116,6 @@ def two_layers(params, x):
     return jnp.sum(y * y)
 
 
-def looped(w, x):
-    def body(c, _):
-        c = jnp.sin(c @ w)
-        return c, c.sum()
-
-    y, s = lax.scan(body, jnp.tanh(x @ w), None, length=5)
-    return y.sum() + s.mean()
-
-
 def sorted_gram(x):
     gram = x @ x.T
     return jnp.sort(gram, axis=0) @ gram
@@ -219,22 +209,9 @@ def test_without_an_assignment_each_result_is_a_value(name):
 
 
 def test_a_program_of_regions_has_the_memory_of_its_sequence(monkeypatch):
-    for limit in ("MOST_MEMORY", "MOST_TIME", "MOST_COMPILING", "WORTHWHILE"):
-        monkeypatch.setattr(regions, limit, float("inf"))  # so that this program is cut, though it is small
+    always_cut(monkeypatch)
     layers, width = 10, 128
     weights = [{"inner": ones(width, width), "scale": ones(width), "out": ones(width, width)} for _ in range(layers)]
-
-    @laminax.jit
-    def block(w, x):
-        y = x
-        for _ in range(12):
-            y = jnp.tanh(y @ w["inner"]) * w["scale"] + y
-        return x + y @ w["out"]
-
-    def loss(params, x):
-        for w in params:
-            x = block(w, x)
-        return (x**2).mean()
 
     gradient = laminax.jit(laminax.grad(loss))
     report = laminax.explain(gradient, weights, ones(32, width))

@@ -9,10 +9,9 @@ import subprocess
 
 import numpy as np
 import pytest
+from block_programs import looped
 
 import laminax
-import laminax.numpy as jnp
-from laminax import lax
 
 BROWSER = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -48,15 +47,6 @@ found.background = getComputedStyle(document.body).backgroundColor;
 document.documentElement.dataset.found = JSON.stringify(found);
 </script>
 """
-
-
-def looped(w, x):
-    def body(c, _):
-        c = jnp.sin(c @ w)
-        return c, c.sum()
-
-    y, s = lax.scan(body, jnp.tanh(x @ w), None, length=5)
-    return y.sum() + s.mean()
 
 
 def probed(tmp_path, *flags: str) -> dict:

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from block_programs import always_cut, block, loss, numpy_blocks
 
 from laminax_lowering import regions
 from laminax_runtime import ExecutableSequence
@@ -19,33 +20,11 @@ LAYERS, WIDTH = 10, 128
 
 @pytest.fixture(autouse=True)
 def cutting_always_wins(monkeypatch):
-    """What these programs are cut into is asked here, and not whether programs so small are worth it."""
-    for limit in ("MOST_MEMORY", "MOST_TIME", "MOST_COMPILING", "WORTHWHILE"):
-        monkeypatch.setattr(regions, limit, float("inf"))
-
-
-@laminax.jit
-def block(w, x):
-    """About 14 million operations, on 32 rows."""
-    y = x
-    for _ in range(12):
-        y = jnp.tanh(y @ w["inner"]) * w["scale"] + y
-    return x + y @ w["out"]
-
-
-def loss(params, x):
-    for w in params:
-        x = block(w, x)
-    return (x**2).mean()
+    always_cut(monkeypatch)
 
 
 def numpy_loss(params, x):
-    for w in params:
-        y = x
-        for _ in range(12):
-            y = np.tanh(y @ w["inner"]) * w["scale"] + y
-        x = x + y @ w["out"]
-    return (x**2).mean()
+    return (numpy_blocks(params, x)**2).mean()
 
 
 def parameters(dtype=np.float32):
@@ -249,18 +228,9 @@ def test_callbacks_are_called_once_for_each_block_and_in_order_where_it_was_aske
         laminax.effects_barrier()
         expected = [x[0, 0]]
         for i in range(1, LAYERS + 1):
-            expected.append(numpy_block_outputs(params[:i], x)[0, 0])
+            expected.append(numpy_blocks(params[:i], x)[0, 0])
         expected[-1] = value
         np.testing.assert_allclose(seen if ordered else sorted(seen), expected if ordered else sorted(expected), rtol=1e-4)
-
-
-def numpy_block_outputs(params, x):
-    for w in params:
-        y = x
-        for _ in range(12):
-            y = np.tanh(y @ w["inner"]) * w["scale"] + y
-        x = x + y @ w["out"]
-    return x
 
 
 def test_prints_of_a_plain_loop(capfd):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from block_programs import always_cut
 from meshes import MESH, put, value
-
-from laminax_lowering import regions
 
 import laminax
 import laminax.numpy as jnp
@@ -68,8 +67,7 @@ def test_memory_is_that_of_one_device():
 
 
 def test_regions_over_several_devices(monkeypatch):
-    for limit in ("MOST_MEMORY", "MOST_TIME", "MOST_COMPILING", "WORTHWHILE"):
-        monkeypatch.setattr(regions, limit, float("inf"))  # so that this program is cut, though it is small
+    always_cut(monkeypatch)
     weights = [{"inner": put(value(128, 128), None, "y"), "out": put(value(128, 128), "y", None)} for _ in range(10)]
     x = put(value(64, 128), "x", None)
 

@@ -5,9 +5,9 @@ import re
 
 import numpy as np
 import pytest
+from block_programs import always_cut
 from meshes import DEVICES, on_mesh, put
 
-from laminax_lowering import regions
 from laminax_runtime import ExecutableSequence
 from laminax_runtime.base import options
 
@@ -24,9 +24,7 @@ SPECS = {"up": (None, "y"), "down": ("y",), "scale": ()}
 
 @pytest.fixture(autouse=True)
 def cutting_always_wins(monkeypatch):
-    """What these programs are cut into is asked here, and not whether programs so small are worth it."""
-    for limit in ("MOST_MEMORY", "MOST_TIME", "MOST_COMPILING", "WORTHWHILE"):
-        monkeypatch.setattr(regions, limit, float("inf"))
+    always_cut(monkeypatch)
 
 
 @laminax.jit

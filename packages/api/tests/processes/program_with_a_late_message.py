@@ -1,5 +1,5 @@
-"""Process 0 is killed before a step. Process 1 fails in that step at once; process 2, which was stopped in the middle of the step, sends its
-part to process 1 afterwards. Neither may wait for ever, also where a program sums two values, or a second program is begun."""
+"""Process 0 is killed before a step. Process 1 fails in that step at once; process 2, which was stopped in the middle of the step, sends
+its part to process 1 afterwards. Neither may wait for ever, also where a program sums two values, or a second program is begun."""
 
 import os
 import pathlib
