@@ -7,12 +7,14 @@ import pytest
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.pytrees.pytree import register_pytree_node
 from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.types import abstract_meshes
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.type_shardings import in_use
 from laminax_transforms import grad, vmap
+from laminax_transforms.batching import mapped_types
 from laminax_transforms.batching.mapped_types import register_vmappable, unregister_vmappable
 
 
@@ -122,3 +124,26 @@ def test_what_is_not_registered_is_refused():
         vmap(lambda x: x, NamedAxis("i"), axis_size=3)
     with pytest.raises(TypeError, match=r"argument \[0\] is not an array"):
         vmap(lambda x: x)(Named("ij", X))
+
+
+class Late:
+    """A pytree container with static data that the batch changes."""
+
+    def __init__(self, num_batch, data):
+        self.num_batch, self.data = num_batch, data
+
+
+def test_a_type_registered_while_the_mapped_function_runs_is_mapped(monkeypatch):
+    """As by an import in it of the module that defines the type: the result was taken apart as a pytree, and kept its static data."""
+    monkeypatch.setattr(mapped_types, "_types", {})  # no other type is registered
+
+    def wrap(x):
+        register_pytree_node(Late, lambda late: ([late.data], late.num_batch), lambda static, data: Late(static, *data))
+        register_vmappable(Late, int, int, lambda cont, index, late, axis: Late(late.num_batch - 1, cont(late.data, axis)),
+                           lambda cont, size, late, axis: Late(late.num_batch + 1, cont(size, late.data, axis)), None)
+        return Late(0, op.mul(x, x))
+
+    x = np.arange(6.0).reshape(2, 3)
+    result = vmap(wrap)(x)
+    assert type(result) is Late and result.num_batch == 1
+    np.testing.assert_array_equal(result.data, x * x)

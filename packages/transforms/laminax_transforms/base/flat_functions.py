@@ -34,13 +34,13 @@ class FlatFunction:
     __slots__ = ("fun", "in_tree", "has_aux", "out_tree", "aux", "result_name", "accepts", "is_leaf")
 
     def __init__(self, fun: Callable, in_tree: PyTreeDef, has_aux: bool = False, result_name: str = "the result of",
-                 accepts: Callable[[Any], bool] = is_array_like, is_leaf: Callable[[Any], bool] | None = None) -> None:
+                 accepts: Callable[[Any], bool] = is_array_like, is_leaf: Callable[[], Callable[[Any], bool] | None] | None = None) -> None:
         self.fun = fun
         self.in_tree = in_tree
         self.has_aux = has_aux
         self.result_name = result_name  # for messages, followed by the function's name
         self.accepts = accepts  # what a leaf of the result may be
-        self.is_leaf = is_leaf  # which containers in the result are taken whole
+        self.is_leaf = is_leaf  # says, once the result is there, which containers in it are taken whole
         self.out_tree: Any = None  # known once it was called
         self.aux: Any = None
 
@@ -52,7 +52,7 @@ class FlatFunction:
                                 f"{type(result).__name__}")
             result, aux = result
             self.aux = tree_map(_primal_in(state.trace), aux)
-        leaves, self.out_tree = tree_flatten(result, self.is_leaf)
+        leaves, self.out_tree = tree_flatten(result, None if self.is_leaf is None else self.is_leaf())
         for leaf in leaves:
             if not self.accepts(leaf):
                 check_returned(function_name(self.fun), state.trace.name.partition("(")[0], result)

@@ -72,6 +72,11 @@ def has_mapped_type(x: Any) -> bool:
     return type(x) in _types
 
 
+def whole_in_trees() -> Callable[[Any], bool] | None:
+    """What pytrees are flattened with, as `is_leaf`, so that values of registered types stay whole; None as long as there are none."""
+    return has_mapped_type if _types else None
+
+
 def is_map_spec(x: Any) -> bool:
     """Whether something is a specification for a registered type."""
     return any(type(x) is known.spec_type for known in _types.values())
@@ -109,8 +114,10 @@ def with_mapped_types(flat_fun: Any, specs: list[Any], out_axes: Any) -> Callabl
     """
     def fun(*flat: Any) -> Any:
         trace = state.trace
-        results = flat_fun(*[_example(trace, x, spec) if type(x) in _types else x for x, spec in zip(flat, specs)])
-        if not any(type(x) in _types for x in results):
+        if _types:
+            flat = tuple([_example(trace, x, spec) if type(x) in _types else x for x, spec in zip(flat, specs)])
+        results = flat_fun(*flat)
+        if not _types or not any(type(x) in _types for x in results):  # asked after the call, in which a type may have been registered
             return results
         wanted = broadcast_over(out_axes, flat_fun.out_tree, lambda x: x is None)
         return [_assembled(trace, x, spec) if type(x) in _types else x for x, spec in zip(results, wanted)]

@@ -31,7 +31,14 @@ from laminax_transforms.batching.batch_axes import Axis, move_batch_axis
 from laminax_transforms.batching.batching import batch_flat
 from laminax_transforms.batching.explicit_batches import mesh_axes_of
 from laminax_transforms.batching.mapped_refs import with_mapped_refs
-from laminax_transforms.batching.mapped_types import any_mapped_types, has_mapped_type, is_map_spec, size_of_mapped, with_mapped_types
+from laminax_transforms.batching.mapped_types import (
+    any_mapped_types,
+    has_mapped_type,
+    is_map_spec,
+    size_of_mapped,
+    whole_in_trees,
+    with_mapped_types,
+)
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import ArrayLike
@@ -118,8 +125,8 @@ def _taken_apart(fun: Callable, in_axes: Any, out_axes: Any, axis_size: int | No
                          f"arguments passed to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}"
                          + (_note_of_keywords(kwargs) if kwargs else ""))
     typed, given = any_mapped_types(), axis_size
-    is_leaf, accepts = (has_mapped_type, _is_mappable) if typed else (None, is_array_like)
-    flat, in_tree = tree_flatten((args, kwargs), is_leaf)
+    accepts = _is_mappable if typed else is_array_like
+    flat, in_tree = tree_flatten((args, kwargs), whole_in_trees())
     # in_axes has one entry for a whole value of a registered type
     whole = tree_unflatten(in_tree, [_Leaf()] * len(flat)) if any(map(has_mapped_type, flat)) else (args, kwargs)
     specs = flat_axes = _flat_in_axes(fun, in_axes, *whole)
@@ -131,10 +138,11 @@ def _taken_apart(fun: Callable, in_axes: Any, out_axes: Any, axis_size: int | No
         given = size_of_mapped(function_name(fun), flat, specs, axis_size)
         flat_axes = [None if has_mapped_type(x) else _plain_axis(fun, "in_axes", b) for x, b in zip(flat, specs)]
     size = _mapped_size(fun, whole[0], whole[1], in_axes, flat, flat_axes, given)
-    flat_fun = FlatFunction(lambda a, k: fun(*a, **k), in_tree, result_name="Output from batched function", accepts=accepts,
-                            is_leaf=is_leaf)
+    # a type may be registered while the function runs, by the import of the module that defines it
+    flat_fun = FlatFunction(lambda a, k: fun(*a, **k), in_tree, result_name="Output from batched function", accepts=_is_mappable,
+                            is_leaf=whole_in_trees)
     flat_fun.fun.__name__ = function_name(fun)
-    example_fun: Callable = with_mapped_types(flat_fun, specs, out_axes) if typed else flat_fun
+    example_fun: Callable = with_mapped_types(flat_fun, specs, out_axes)
     flat_axes = [None if b is None else b % get_aval(x).ndim for x, b in zip(flat, flat_axes)]
     if is_mapping_refs:
         example_fun, flat_axes = _mapping_refs(fun, example_fun, args, kwargs, flat, flat_axes)
