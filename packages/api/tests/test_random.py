@@ -325,7 +325,7 @@ key0 = random.key(0)
     (lambda: random.key(np.arange(2)), TypeError, r"key accepts a scalar seed, but was given an array of shape \(2,\)"),
     (lambda: random.key(key0), TypeError, "was given a PRNG key"),
     (lambda: random.key(0, impl="mersenne"), ValueError, 'unrecognized PRNG implementation "mersenne"'),
-    (lambda: random.key(0, impl="rbg", dtype="rbg"), ValueError, "`impl` and `dtype` both name the generator"),
+    (lambda: random.key(0, impl="rbg", dtype="rbg"), ValueError, "Cannot specify both `impl` and `dtype`: both name the generator"),
     (lambda: random.normal(0), TypeError, "invalid PRNG key data"),
     (lambda: random.normal("seed"), TypeError, "unexpected PRNG key type <class 'str'>"),
     (lambda: random.normal(np.zeros(3, np.uint32)), TypeError, r"has shape \(2,\).*got \(3,\)"),

@@ -558,3 +558,58 @@ def test_a_reference_to_an_array_on_several_devices_stays_there():
     ref[0] = 5.
     assert ref.sharding.is_equivalent_to(sharding, 1)
     np.testing.assert_array_equal(ref[...], [5, 2, 4, 6])
+
+
+def _kept(value):
+    return laminax.new_ref(value, kind="no_grad_no_remat")
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, laminax.jit, laminax.checkpoint, lambda f: laminax.jit(laminax.checkpoint(f)),
+                                  lambda f: laminax.checkpoint(laminax.checkpoint(laminax.jit(f)))])
+def test_references_without_derivatives_take_values_that_have_them(wrap):
+    """What is written is there once, and what is read of it is a constant: f(x) = x * stopped(x ** 2) has the derivative x ** 2."""
+    written, counter = _kept(0.0), _kept(0.0)
+
+    @wrap
+    def f(x):
+        written[...] = x * x
+        counter[...] += 1.0
+        return x * written[...]
+
+    np.testing.assert_allclose(laminax.grad(f)(3.0), 9.0)
+    np.testing.assert_allclose([written[...], counter[...]], [9.0, 1.0])
+    np.testing.assert_allclose(laminax.jvp(f, (2.0,), (1.0,)), [8.0, 4.0])
+    np.testing.assert_allclose([written[...], counter[...]], [4.0, 2.0])
+
+
+def test_references_without_derivatives_as_arguments_and_in_loops():
+    def f(x, ref):
+        def body(c, _):
+            ref.addupdate(c)
+            return c * ref[...], None
+        return lax.scan(body, x, None, length=2)[0]
+
+    ref = _kept(1.0)
+    # the sums are 1 + x and 1 + x + x (1 + x), constants for the derivative
+    x, first = 0.5, 1.5
+    second = first + x * first
+    np.testing.assert_allclose(laminax.jit(laminax.grad(f))(x, ref), first * second, rtol=1e-6)
+    np.testing.assert_allclose(ref[...], second, rtol=1e-6)
+    inside = laminax.grad(lambda x: f(x, _kept(1.0)))(x)  # a reference that the function makes itself
+    np.testing.assert_allclose(inside, first * second, rtol=1e-6)
+
+
+def test_an_optimization_barrier_passes_references_on():
+    ref = laminax.new_ref(jnp.float32(1))
+    y, same = lax.optimization_barrier((jnp.float32(2), ref))
+    assert same is ref and y == 2
+
+    @laminax.jit
+    def f(ref, y):
+        y, _ = lax.optimization_barrier((y, ref))
+        ref[...] += y
+        return ref[...]
+
+    assert f(ref, 2.0) == ref[...] == 3
+    assert f.lower(ref, 2.0).as_text().count("stablehlo.optimization_barrier %arg0, %arg1 :") + \
+        f.lower(ref, 2.0).as_text().count("stablehlo.optimization_barrier %arg1, %arg0 :") == 1

@@ -8,14 +8,20 @@ import numpy as np
 
 from laminax_ir.ops import indexing, shape, slicing
 from laminax_ir.ops.conversion import convert_element_type_p
-from laminax_ir.ops.elementwise import add_p, convert_element_type, copy_p
+from laminax_ir.ops.elementwise import add_p, convert_element_type, copy_p, stop_gradient_one
 from laminax_ir.ops.slicing import wrapped_index
 from laminax_ir.refs.ref_indexing import COMPUTED, Place, Span, around, width
 from laminax_ir.tracing.trace import eval_trace, state
+from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
+
+
+def without_gradient(x: Any) -> Any:
+    """The array, as a constant for derivatives."""
+    return stop_gradient_one(x) if dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact) else x
 
 
 def copied(x: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.shape import broadcast_in_dim, full
 from laminax_ir.pytrees.pytree import tree_flatten, tree_unflatten
+from laminax_ir.refs.refs import Ref, values_in, write
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.dtypes import result_type
 
@@ -20,17 +21,23 @@ def optimization_barrier(operand: Any, /) -> Any:
     """The same values, across which the compiler moves nothing.
 
     Args:
-      operand: pytree of arrays.
+      operand: pytree of arrays and references.
 
     Returns:
-      The same pytree, shapes and dtypes; everything it holds is computed before anything that uses the result.
+      The same pytree, shapes and dtypes; everything it holds is computed before anything that uses the result. For a reference that is the
+      array in it, and what reads it afterwards.
 
     Example:
       >>> optimization_barrier((np.float32(1), np.float32(2)))
       (array(1., dtype=float32), array(2., dtype=float32))
     """
     leaves, treedef = tree_flatten(operand)
-    return tree_unflatten(treedef, op.optimization_barrier_flat(*leaves) if leaves else [])
+    results = op.optimization_barrier_flat(*values_in(leaves)) if leaves else []
+    for i, x in enumerate(leaves):
+        if isinstance(x, Ref):
+            write("ref_set", x, (), results[i])
+            results[i] = x
+    return tree_unflatten(treedef, results)
 
 
 def reciprocal(x: ArrayLike) -> Array:

@@ -54,8 +54,8 @@ def _fft_shape(x: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[int, ...
                              f"that and one: {expected} for fft_lengths {fft_lengths}; the input is {x.str_short()}")
         return x.update(shape=(*kept, *fft_lengths), dtype=COMPONENT_OF[x.dtype])
     if sizes != fft_lengths:
-        raise ValueError(f"FFT input shape {x.shape} minor dimensions must be equal to fft_lengths {fft_lengths}; the input of "
-                         f"{fft_type.name} is {x.str_short()}")
+        raise ValueError(f"{fft_type.name} input shape {x.shape} minor dimensions must be equal to fft_lengths {fft_lengths}; the input "
+                         f"is {x.str_short()}")
     if is_real:
         return x.update(shape=(*kept, *fft_lengths[:-1], fft_lengths[-1] // 2 + 1), dtype=COMPLEX_OF[x.dtype])
     return x

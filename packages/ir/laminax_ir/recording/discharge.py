@@ -183,13 +183,13 @@ def bind_with_refs(primitive: Primitive, operands: Sequence[Any], params: dict[s
     if not trace.records_refs:
         return rule(operands, params)
     if primitive is ops.new_ref_p:
-        return new_ref(*operands)
+        return new_ref(*operands, kind=params["kind"])
     return call_with_refs(cast(StagingTrace, trace), primitive, operands, params)
 
 
 @discharge_rules(ops.new_ref_p)
 def _new_ref(operands: Sequence[Any], params: dict[str, Any]) -> Any:
-    return new_ref(*operands)
+    return new_ref(*operands, kind=params["kind"])
 
 
 @discharge_rules(ops.freeze_p)

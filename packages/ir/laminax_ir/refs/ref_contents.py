@@ -23,6 +23,9 @@ class ArrayOperations(Protocol):
     def converted(self, x: Any, dtype: Any, weak_type: bool) -> Any:
         """The array with another dtype, or weak type."""
 
+    def without_gradient(self, x: Any) -> Any:
+        """The array, as a constant for derivatives."""
+
     def part(self, x: Any, nested: tuple[Place, ...]) -> Any:
         """The part of the array at these places."""
 

@@ -30,8 +30,8 @@ addupdate_p = Primitive("addupdate", multiple_results=True, family="state", trai
 
 
 @shape_rule(new_ref_p)
-def _new_ref_shape(x: ShapedArray, *, kind: None, memory_space: None) -> AbstractRef:
-    return AbstractRef(x)
+def _new_ref_shape(x: ShapedArray, *, kind: str | None, memory_space: None) -> AbstractRef:
+    return AbstractRef(x, kind)
 
 
 @effects_rule(new_ref_p)

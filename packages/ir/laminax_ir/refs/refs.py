@@ -252,7 +252,8 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None,
     Args:
       init_val: an array or a scalar, what is in it at first.
       memory_space: only None; other memories are not supported.
-      kind: only None; references with other rules under rematerialization are not supported.
+      kind: "no_grad_no_remat" for a reference to which differentiated functions may write: what is written has no derivative, and is
+        written once by a checkpointed function. None otherwise.
       pin: only False; where the compiler keeps what is in a reference cannot be fixed.
 
     Returns:
@@ -261,7 +262,8 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None,
 
     Raises:
       TypeError: if init_val is not an array.
-      NotImplementedError: for a memory space, a kind, or pin=True.
+      ValueError: for another kind.
+      NotImplementedError: for a memory space, or pin=True.
 
     Example:
       >>> counter = new_ref(0)
@@ -269,7 +271,9 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None,
       >>> counter
       Ref(1, dtype=int32, weak_type=True)
     """
-    for name, given in (("memory_space", memory_space), ("kind", kind), ("pin", pin or None)):
+    if kind not in (None, "no_grad_no_remat"):
+        raise ValueError(f"new_ref: kind must be None or 'no_grad_no_remat', got {kind!r}")
+    for name, given in (("memory_space", memory_space), ("pin", pin or None)):
         if given is not None:
             raise NotImplementedError(f"new_ref: {name}={given!r} is not supported. Leave it out: the reference is in the device's memory, "
                                       "and is written once by each run of what writes it.")
@@ -283,8 +287,8 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None,
     home = state.trace.home_of_ref(init_val)
     with current_trace(home):
         if home.records_refs:
-            return home.record_new_ref(init_val, AbstractRef(aval))
-        return ValueRef(home, AbstractRef(aval), init_val if isinstance(init_val, Tracer) else array_operations().copied(init_val),
+            return home.record_new_ref(init_val, AbstractRef(aval, kind))
+        return ValueRef(home, AbstractRef(aval, kind), init_val if isinstance(init_val, Tracer) else array_operations().copied(init_val),
                         is_own=True)
 
 
@@ -315,6 +319,8 @@ def write(name: str, ref: Ref, places: tuple[Place, ...], value: Any, returns_ol
       returns_old: whether to return what was there.
     """
     value = checked_value(name, ref.aval.inner_aval, places, value)
+    if ref.aval.kind is not None and isinstance(value, Tracer):
+        value = array_operations().without_gradient(value)
     return _write(name == "ref_addupdate", ref, places, value, returns_old)
 
 
@@ -328,10 +334,10 @@ def _write(adds: bool, ref: Ref, places: tuple[Place, ...], value: ArrayLike, re
         ref.store(array_operations().with_part(old, places, typed_as(ref.aval.inner_aval, value), adds))
         return part
     outer = _outer(trace, ref)
-    trace.check_writes_ref(ref)
+    trace.check_writes_ref(ref, adds)
     arrays = [trace.without_part(x) for x in (value, *[x for place in places for x in place.arrays])]
     if any(x is None for x in arrays):
-        raise trace.ref_error(ref)
+        raise trace.ref_error(ref, adds)
     with current_trace(outer):
         return _write(adds, ref, ref_indexing.with_arrays(places, arrays[1:]), arrays[0], returns_old)
 

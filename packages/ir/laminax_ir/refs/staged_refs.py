@@ -51,7 +51,7 @@ def input_ref(trace: StagingTrace, var: Var) -> StagedRef:
 
 def new_ref(trace: StagingTrace, value: Any, aval: AbstractRef) -> StagedRef:
     """Records that a reference is made."""
-    eqn = _record(trace, [_atom(trace, value)], [Var(aval)], new_ref_p, {"kind": None, "memory_space": None})
+    eqn = _record(trace, [_atom(trace, value)], [Var(aval)], new_ref_p, {"kind": aval.kind, "memory_space": None})
     return StagedRef(trace, eqn.outvars[0], eqn)
 
 

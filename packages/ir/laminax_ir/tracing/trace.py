@@ -96,11 +96,11 @@ class Trace:
         """The value as the parent trace has it; None if it belongs to this trace, which has more of it, such as a tangent."""
         return None if isinstance(x, Tracer) and x._trace is self else x
 
-    def check_writes_ref(self, ref: Any) -> None:
+    def check_writes_ref(self, ref: Any, adds: bool) -> None:
         """Raises where a function under this trace must not write to a reference that lives outside of it."""
 
-    def ref_error(self, ref: Any) -> Exception:
-        """The error for a value of this trace that is written to a reference which lives outside of the trace."""
+    def ref_error(self, ref: Any, adds: bool) -> Exception:
+        """The error for a value of this trace that is written, or added, to a reference which lives outside of the trace."""
         return NotImplementedError(f"a value traced by {self.name or type(self).__name__} is written to a reference of type {ref.aval} "
                                    "that was made outside of it, which is not supported. Make the reference in the traced function.")
 

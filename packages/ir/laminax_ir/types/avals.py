@@ -65,6 +65,12 @@ class ManualAxisType:
         elif self.unreduced:
             object.__setattr__(self, "unreduced_kind", UnreducedKind.sum)
 
+    def __copy__(self) -> ManualAxisType:
+        return self
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> ManualAxisType:
+        return self
+
     @property
     def vur(self) -> frozenset[Any]:
         """All axes that it names."""

@@ -10,31 +10,37 @@ from laminax_ir.types.avals import ShapedArray
 
 
 class AbstractRef:
-    """The type of a reference to an array of the type `inner_aval`. Interned: equality is identity."""
+    """The type of a reference to an array of the type `inner_aval`. Interned: equality is identity.
 
-    __slots__ = ("inner_aval", "__weakref__")
+    The kind "no_grad_no_remat" says that what is written has no derivative.
+    """
+
+    __slots__ = ("inner_aval", "kind", "__weakref__")
 
     inner_aval: ShapedArray
+    kind: str | None
     _split = None  # over explicit mesh axes references are whole
     memory_space = None
     _plain = None
 
-    def __new__(cls, inner_aval: ShapedArray) -> AbstractRef:
-        found = _interned.get(inner_aval)
+    def __new__(cls, inner_aval: ShapedArray, kind: str | None = None) -> AbstractRef:
+        found = _interned.get((inner_aval, kind))
         if found is None:
             found = object.__new__(cls)
             found.inner_aval = inner_aval
-            _interned[inner_aval] = found
+            found.kind = kind
+            _interned[inner_aval, kind] = found
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return AbstractRef, (self.inner_aval,)
+        return AbstractRef, (self.inner_aval, self.kind)
 
     shape: property = property(operator.attrgetter("inner_aval.shape"), doc="Sizes of the axes.")
     dtype: property = property(operator.attrgetter("inner_aval.dtype"), doc="The dtype of the elements.")
     ndim: property = property(operator.attrgetter("inner_aval.ndim"), doc="The number of axes.")
     size: property = property(operator.attrgetter("inner_aval.size"), doc="The number of elements.")
     weak_type: property = property(operator.attrgetter("inner_aval.weak_type"), doc="Whether the dtype yields to that of other operands.")
+    sharding: property = property(operator.attrgetter("inner_aval.sharding"), doc="How the array is split over explicit mesh axes.")
     named_shape: property = property(operator.attrgetter("inner_aval.named_shape"), doc="The named axes that the array varies over.")
     _named: property = property(operator.attrgetter("inner_aval._named"))
 
@@ -48,7 +54,7 @@ class AbstractRef:
 
     def update(self, **changes: Any) -> AbstractRef:
         """The type of references to arrays that differ in the given fields."""
-        return AbstractRef(self.inner_aval.update(**changes))
+        return AbstractRef(self.inner_aval.update(**changes), self.kind)
 
     def str_short(self, short_dtypes: bool = True) -> str:
         """The printed form used in jaxprs, `Ref{f32[2,3]}`."""
@@ -60,4 +66,4 @@ class AbstractRef:
     __str__ = __repr__
 
 
-_interned: WeakValueDictionary[ShapedArray, AbstractRef] = WeakValueDictionary()
+_interned: WeakValueDictionary[tuple[ShapedArray, str | None], AbstractRef] = WeakValueDictionary()

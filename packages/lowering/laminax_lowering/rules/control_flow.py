@@ -74,8 +74,9 @@ def _branch_for(platform: str, branches: Sequence[Sequence[str] | None]) -> int:
     for i, names in enumerate(branches):
         if names is None or platform in names:
             return i
-    raise NotImplementedError(f"platform_dependent: there is no function for platform {platform}, nor a default; there are "
-                              f"functions for {', '.join(name for names in branches if names is not None for name in names)}")
+    named = ", ".join(name for names in branches if names is not None for name in names)
+    raise NotImplementedError(f"platform_dependent: translation rule for a call not found for platform {platform}: it has no function for "
+                              f"this platform, nor a default; there are functions for {named}")
 
 
 @lowering_rule(while_p)

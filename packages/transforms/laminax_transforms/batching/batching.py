@@ -110,11 +110,11 @@ class BatchTrace(Trace):
     def without_part(self, x: Any) -> Any | None:
         return None if type(x) is BatchTracer and x._trace.mapping is self.mapping else x
 
-    def check_writes_ref(self, ref: Any) -> None:
-        raise self.ref_error(ref)
+    def check_writes_ref(self, ref: Any, adds: bool) -> None:
+        raise self.ref_error(ref, adds)
 
-    def ref_error(self, ref: Any) -> Any:
-        return mapped_write_error(ref)
+    def ref_error(self, ref: Any, adds: bool) -> Any:
+        return mapped_write_error(ref, adds)
 
     def split(self, x: Any) -> tuple[Any, int | None]:
         """The array and the batch axis of any value; the axis is None if the value is not mapped."""

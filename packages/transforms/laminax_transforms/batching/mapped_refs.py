@@ -16,9 +16,10 @@ from laminax_transforms.base.flat_functions import with_refs_made
 from laminax_transforms.batching.batch_axes import move_batch_axis
 
 
-def mapped_write_error(ref: Ref) -> ValueError:
+def mapped_write_error(ref: Ref, adds: bool) -> ValueError:
     """The error of a mapped function that writes to a reference that is not mapped: each example would write another value."""
-    return ValueError(f"performing a set/swap operation with vmapped value on an unbatched array reference of type {ref.aval}. Move the "
+    operation = "an addupdate" if adds else "a set/swap"
+    return ValueError(f"performing {operation} operation with vmapped value on an unbatched array reference of type {ref.aval}. Move the "
                       "array reference to be an argument to the vmapped function? Make it in the function, or pass it with in_axes=0.")
 
 
@@ -30,7 +31,7 @@ class MappedRef(Ref):
 
     def __init__(self, trace: Any, batch: Ref, axis: int) -> None:
         self._trace = trace
-        self.aval = AbstractRef(remove_axis(batch.aval.inner_aval, axis))
+        self.aval = AbstractRef(remove_axis(batch.aval.inner_aval, axis), batch.aval.kind)
         self.batch = batch
         self.axis = axis
 

@@ -12,7 +12,7 @@ from laminax_ir.ops.collectives import psum_shared
 from laminax_ir.ops.conversion import convert_element_type_p
 from laminax_ir.pytrees.pytree import keystr, structure_errors, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 from laminax_ir.recording.evaluation import eval_jaxpr
-from laminax_ir.refs.refs import Ref
+from laminax_ir.refs.refs import Ref, argument_namer, check_aliases
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import check_callable, function_name
@@ -300,6 +300,8 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
     if in_nzs is not None:
         mask = tuple(has and nz for has, nz in zip(mask, flags_of(in_nzs, in_tree, "in_nzs", "the in_nzs argument to vjp")))
     refs = [(i, x) for i, x in enumerate(flat) if isinstance(x, Ref)]
+    if len(refs) > 1:
+        check_aliases(function_name(fun), "vjp", flat, (), argument_namer(fun, in_tree))
     run, write_back = with_arrays_for_refs(flat_fun, refs) if refs else (flat_fun, None)
     results, program = linearize_flat(run, [shaped(x) for x in (arrays_of(flat) if refs else flat)], mask, f"vjp({function_name(fun)})",
                                       _paths(primals))

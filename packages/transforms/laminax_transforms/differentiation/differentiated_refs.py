@@ -15,9 +15,10 @@ from laminax_transforms.base.flat_functions import with_refs_made
 from laminax_transforms.base.zeros import instantiate
 
 
-def differentiated_write_error(ref: Ref) -> ValueError:
+def differentiated_write_error(ref: Ref, adds: bool) -> ValueError:
     """The error of writing a value with a tangent to a reference that has no tangent."""
-    return ValueError("performing a set/swap operation with a differentiated value on a non-differentiated array reference of type "
+    operation = "an addupdate" if adds else "a set/swap"
+    return ValueError(f"performing {operation} operation with a differentiated value on a non-differentiated array reference of type "
                       f"{ref.aval}. Move the array reference to be an argument of the differentiated function? Make it in the function, or "
                       "write stop_gradient(value).")
 

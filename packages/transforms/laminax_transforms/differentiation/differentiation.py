@@ -97,8 +97,8 @@ class JVPTrace(Trace):
             return result if tangent is ZERO else DualTracer(self, result, tangent)
         return [r if t is ZERO else DualTracer(self, r, t) for r, t in zip(result, tangent)]
 
-    def ref_error(self, ref: Any) -> Any:
-        return differentiated_write_error(ref)
+    def ref_error(self, ref: Any, adds: bool) -> Any:
+        return differentiated_write_error(ref, adds)
 
     def split(self, x: Any) -> tuple[Any, Any]:
         """Primal and tangent of any value."""

@@ -13,6 +13,7 @@ from laminax_ir.ops.shape import broadcasted_iota, reshape
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.pytrees.pytree import tree_flatten, tree_map, tree_unflatten
 from laminax_ir.pytrees.wrapping import alias, wraps
+from laminax_ir.refs.refs import Ref
 from laminax_ir.symbolic.symbolic_dims import is_constant_shape
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
@@ -197,6 +198,9 @@ def _columns(result: ArrayLike, stacked: ArrayLike, leaves: Sequence[ArrayLike],
 
 
 def _check_input(transform: str, x: ArrayLike, holomorphic: bool, allow_int: bool = False, complex_message: str = "") -> None:
+    if isinstance(x, Ref):
+        raise TypeError(f"{transform} cannot differentiate with respect to a Ref, and an argument is one, {x.aval}. Differentiate with "
+                        "respect to the array in it, ref[...].")
     if not is_array_like(x):
         raise TypeError(f"{transform}: expected arrays, got {x!r} of type {type(x).__name__}")
     aval = get_aval(x)

@@ -149,8 +149,8 @@ class TangentTrace(Trace):
                 results.setdefault(v, x)  # a loop may have to carry values that are known already
         return [results[v] for v in whole.outvars]
 
-    def ref_error(self, ref: Any) -> Any:
-        return differentiated_write_error(ref)
+    def ref_error(self, ref: Any, adds: bool) -> Any:
+        return differentiated_write_error(ref, adds)
 
     def process_custom_jvp(self, call: Any) -> Any:
         return self._process_custom(call, "process_custom_jvp")

@@ -28,5 +28,5 @@ def message(found: str, name: str, where: str = "", outer: str = "") -> str:
     """The error's text: what was found, in which operation, at which line, inside of which function."""
     place = f" at {where}" if where else ""
     inside = f", inside {outer}" if outer else ""
-    of_devices = f" Invalid value ({found}) encountered in sharded computation." if name == "shard_map" else ""
+    of_devices = f" Invalid value ({found}) encountered in sharded computation." if name in ("shard_map", "pmap") else ""
     return f"invalid value ({found}) encountered in {name}{place}{inside}.{of_devices}"

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from laminax_transforms import stop_gradient
+
 from laminax._src.numerics.nn.normalization import softmax
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.logarithmic_sums import logsumexp
@@ -35,7 +37,8 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike, bi
       key_value_seq_lengths: int[batch], keys beyond it are excluded.
       local_window_size: (left, right) or one int for both: query i sees keys i - left to i + right.
       implementation: None or "xla".
-      return_residual: whether to return also the logsumexp of the logits, float[batch, queries, heads].
+      return_residual: whether to return also the logsumexp of the logits, [batch, queries, heads] of key's
+        dtype; it has no derivative.
 
     Returns:
       An array of query's shape and dtype; with `return_residual` a pair.
@@ -70,7 +73,7 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike, bi
     result = result.reshape(shape)
     if not return_residual:
         return result
-    residual = jnp.moveaxis(logsumexp(logits, axis=-1), 1, 2)
+    residual = stop_gradient(jnp.moveaxis(logsumexp(logits, axis=-1), 1, 2).astype(key.dtype))
     return result, residual if len(shape) == 4 else residual[0]
 
 

@@ -236,6 +236,8 @@ def orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: DTypeLike | Non
             raise ValueError(f"orthogonal initializer requires at least a 2D shape, got {tuple(shape)}")
         dtype = _dtype(dtype)
         columns = shape[column_axis]
+        if 0 in shape:
+            return jnp.zeros(shape, dtype)
         rows = math.prod(shape) // columns
         tall = (max(rows, columns), min(rows, columns))
         q, r = factorizations.qr(samplers.normal(key, tall, dtype))

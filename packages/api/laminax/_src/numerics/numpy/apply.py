@@ -81,14 +81,14 @@ def vectorize(pyfunc: Callable, *, excluded: Any = frozenset(), signature: str |
 
     Args:
       pyfunc: the function.
-      excluded: numbers and names of the arguments that are passed on as they are.
-      signature: the axes of arguments and results, "(m,n),(n)->(m)"; by default all are scalars.
+      excluded: numbers and names of the arguments that are passed on as they are; without a signature None is, too.
+      signature: the axes of arguments and results, "(m,n),(n)->(m)"; by default all arguments are scalars, and results are what they are.
 
     Returns:
       The function; leading axes are mapped with `vmap`.
 
     Raises:
-      ValueError: if the signature is malformed.
+      ValueError: if the signature is malformed, or an argument that it names is None.
       TypeError: if excluded holds other things than numbers and names.
 
     Example:
@@ -105,7 +105,11 @@ def vectorize(pyfunc: Callable, *, excluded: Any = frozenset(), signature: str |
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         left_out = {e for e in excluded if isinstance(e, int) and e < len(args)}
         names = [k for k in kwargs if k not in excluded]
-        places = [i for i in range(len(args)) if i not in left_out]
+        absent = [i for i, x in enumerate(args) if x is None and i not in left_out]
+        if absent and parsed is not None:
+            raise ValueError(f"vectorize: Cannot pass None at locations {set(absent)} with {signature=}. Give arrays there, or list the "
+                             "positions in excluded.")
+        places = [i for i in range(len(args)) if i not in left_out and i not in absent]
         arrays = [args[i] for i in places] + [kwargs[k] for k in names]
         arrays = [as_array(x) for x in ensure_arrays("vectorize", *arrays)]
 
@@ -174,7 +178,7 @@ def _checked(core: Callable, outputs: Sequence[tuple[str, ...]] | None, sizes: d
         result = core(*values)
         known = dict(sizes)
         results = list(result) if isinstance(result, (list, tuple)) else [result]
-        wanted = [()] * len(results) if outputs is None else outputs
+        wanted: Sequence[Any] = () if outputs is None else outputs  # without a signature results may have axes of their own
         if len(wanted) > 1 and not isinstance(result, (list, tuple)):
             raise TypeError(f"vectorize: output must be a tuple, because the signature names {len(wanted)} results; got a "
                             f"{type(result).__name__}")

@@ -83,8 +83,8 @@ def resolve_prng_impl(spec: Any) -> PRNGImpl:
 
 def _one_of(function: str, impl: Any, dtype: Any) -> PRNGImpl:
     if impl is not None and dtype is not None:
-        raise ValueError(f"random.{function}: `impl` and `dtype` both name the generator, impl={impl!r} and dtype={dtype!r}; "
-                         "give one of them")
+        raise ValueError(f"random.{function}: Cannot specify both `impl` and `dtype`: both name the generator, impl={impl!r} and "
+                         f"dtype={dtype!r}; give one of them")
     return resolve_prng_impl(dtype if impl is None else impl)
 
 

@@ -14,6 +14,8 @@ import numpy as np
 from laminax_ir.ops.state import Ref, new_ref
 from laminax_ir.pytrees.pytree import register_dataclass
 from laminax_ir.tracing.trace import is_tracing
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval, is_array_like
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.random import keys as random_keys
@@ -35,10 +37,21 @@ class StatefulPRNG:
     _base_key: Any
     _counter: Ref
 
+    def __post_init__(self) -> None:
+        key, counter = self._base_key, self._counter  # in trees of other leaves than arrays they may be anything
+        if not hasattr(key, "dtype"):
+            return
+        if not dtypes.is_extended(key.dtype):
+            raise ValueError(f"StatefulPRNG: Expected base_key to be a typed PRNG key; got {get_aval(key).str_short()}. Make one "
+                             "with random.key, or the generator with stateful_rng.")
+        if is_array_like(counter):
+            raise ValueError(f"StatefulPRNG: Expected counter to be a scalar integer ref; got {counter!r:.80}. Make one with new_ref(0), "
+                             "or the generator with stateful_rng.")
+
     def key(self, shape: int | Sequence[int] = ()) -> Array:
         """The next key, or an array of new ones of the given shape."""
         key = random_keys.fold_in(self._base_key, self._counter[...])
-        self._counter[...] += 1
+        self._counter.addupdate(1)
         return key if _is_empty(shape) else random_keys.split(key, shape)
 
     def random(self, size: int | Sequence[int] | None = None, dtype: Any = float) -> Array:

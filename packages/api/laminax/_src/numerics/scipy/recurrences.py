@@ -182,7 +182,7 @@ def sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, dif
     Args:
       n: integers not negative.
       m: integers.
-      theta: the polar angle, from 0 to pi.
+      theta: the polar angle, from 0 to pi; elsewhere the function of cos(theta), whose square root is not negative, as in SciPy.
       phi: the azimuth.
       diff_n: must be None.
       n_max: the greatest degree, a static integer; by default that of n, whose values must be known then.
@@ -218,6 +218,8 @@ def _sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, n_
     n = jnp.minimum(n, n_max).astype(theta.dtype)
     order = jnp.minimum(jnp.abs(m), n_max).astype(theta.dtype)
     x, sine = jnp.cos(theta), jnp.sin(theta)
+    # the Legendre functions have sqrt(1 - x * x); at the poles, to rounding, the derivative stays that of angles from 0 to pi
+    sine = jnp.where(sine < -4 * float(np.finfo(theta.dtype).eps), -sine, sine)
     # P_m^m = (-1)^m sqrt((2m+1)/(4 pi) (2m-1)!!/(2m)!!) sin^m, and (2m-1)!!/(2m)!! = gamma(m+1/2)/(gamma(m+1) sqrt(pi))
     size = jnp.exp((lgamma(order + 0.5) - lgamma(order + 1)) / 2) * jnp.sqrt((2 * order + 1) / (4 * math.pi ** 1.5))
     powers = jnp.ones_like(sine)
