@@ -44,6 +44,7 @@ OFFERS: dict[str, str] = {
     "ops.linear_call": "*",
     "ops.linear_solve": "*",
     "ops.loops": "*",
+    "ops.open_sums": "*",
     "ops.orthogonal": "*",
     "ops.placements": "*",
     "ops.polar": "*",

@@ -217,7 +217,7 @@ FAMILIES = {
     "test_convolution_on_drawn_arrays": ["convolution"],
     "test_cumulative_on_drawn_arrays": ["cumulative"],
     "test_drawn_programs": ["callbacks", "calls", "checks", "collectives", "composite", "control_flow", "custom_partitioning", "hints",
-                            "linear_call", "shard_map", "sharding"],
+                            "linear_call", "open_sums", "shard_map", "sharding"],
     "test_elementwise_on_drawn_arrays": ["elementwise", "polynomial"],
     "test_fft_on_drawn_arrays": ["fft"],
     "test_indexing_on_drawn_arrays": ["indexing", "slicing"],

@@ -57,8 +57,9 @@ from laminax_ir.options.config import enable_x64
 from laminax_ir.programs.effects import debug_effect
 from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
+from laminax_ir.tracing.manual_axes import running_along
 from laminax_ir.tracing.trace import extend_axis_env
-from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.array_layouts import Layout
 from laminax_ir.types.avals import ShapeDtypeStruct, get_aval
 from laminax_ir.types.partition_specs import P
@@ -340,6 +341,23 @@ def test_collectives_of_one_participant(sizes, seed):
             for f, expected in alone.values():
                 same(*evaluated(lambda x: [f(x)], x), expected)  # noqa: B023
             same(*evaluated(lambda: [collectives.axis_index("i")]), np.int32(0))
+
+
+@covers("preduced", "vary_unreduced_cast", "reduced_vary_cast", "unreduced_psum", "unreduced_reduce_scatter", "all_gather_reduced")
+@few
+@given(sizes=sizes, seed=seeds)
+def test_open_sums_of_one_device(sizes, seed):
+    rng = np.random.default_rng(seed)
+    for dtype in NUMBERS:
+        x = drawn(rng, dtype, (1, *of_rank(dtype, sizes, seed)))
+        opened = lambda x: collectives.pcast(collectives.pcast(x, "i", to="varying"), "i", to="unreduced")
+        for f, expected in [
+            (lambda x: collectives.psum(opened(x), "i"), x),  # noqa: B023
+            (lambda x: collectives.pcast(collectives.pcast(x, "i", to="reduced"), "i", to="varying"), x),
+            (lambda x: collectives.psum_scatter(opened(x), "i"), x[0]),  # noqa: B023
+            (lambda x: collectives.all_gather(collectives.pcast(x, "i", to="varying"), "i", axis=1, to="reduced"), x[:, None])]:
+            with running_along([("i", 1)], True, AbstractMesh((1,), ("i",), axis_types=AxisType.Explicit)):
+                same(*evaluated(lambda x: [f(x)], x), expected)  # noqa: B023
 
 
 @covers("sharding_constraint", "layout_constraint", "device_put", "reshard", "stage", "todense", "dce_sink", "xla_metadata_value")

@@ -72,8 +72,8 @@ def test_axes_end_with_their_function():
 
 def test_pcast_refuses():
     with running_along([("i", 4)], True):
-        with pytest.raises(NotImplementedError, match="to must be 'varying', got 'reduced'"):
-            op.pcast(np.ones(3), "i", to="reduced")
+        with pytest.raises(ValueError, match="Allowed `to` values are.*got 'whole'"):
+            op.pcast(np.ones(3), "i", to="whole")
         with pytest.raises(TypeError, match="axis_name must be a tuple or a str, got {'i'} of type set"):
             op.pcast(np.ones(3), {"i"}, to="varying")
         with pytest.raises(NameError, match="unbound axis name: j"):

@@ -51,6 +51,7 @@ from laminax_ir.recording.staging import stage
 from laminax_ir.symbolic import symbolic_values
 from laminax_ir.symbolic.symbolic_parsing import parse_shape
 from laminax_ir.symbolic.symbolic_scope import SymbolicScope
+from laminax_ir.tracing.manual_axes import running_along
 from laminax_ir.tracing.trace import extend_axis_env
 from laminax_ir.types.abstract_meshes import AbstractMesh
 from laminax_ir.types.array_layouts import Layout
@@ -244,6 +245,34 @@ def _per_device(x):
 
 
 _define([F32], shard_map=_per_device, pvary=lambda x: collectives.pvary_p.bind(x, axes=("i",)))
+
+
+def _with_open_sums(fun):
+    """Each of four devices applies a function to its column, along an axis that is checked."""
+    mesh = AbstractMesh((4,), ("i",))
+
+    def program(x):
+        with running_along([("i", 4)], True, mesh):
+            body = stage(lambda part: [fun(part)], [aval("float32", 3, 1).update(named_shape={"i": 4})], "body")
+        return shard_map.bind_shard_map(body, x, mesh=mesh, in_specs=[PartitionSpec(None, "i")], out_specs=[PartitionSpec(None, "i")],
+                                        manual_axes=("i",), check_vma=True)
+    return program
+
+
+def _opened(x):
+    return collectives.pcast(x, "i", to="unreduced")
+
+
+def _varying(x):
+    return collectives.pcast(x, "i", to="varying")
+
+
+_gathered = _with_open_sums(lambda x: _varying(collectives.all_gather(x, "i", axis=1, tiled=True, to="reduced")))
+_scattered = _with_open_sums(lambda x: collectives.psum_scatter(_opened(shape.broadcast_in_dim(x, (3, 4), (0, 1))), "i",
+                                                                scatter_dimension=1, tiled=True))
+_summed = _with_open_sums(lambda x: _varying(collectives.pcast(collectives.psum(_opened(x), "i"), "i", to="reduced")))
+_define([F32], all_gather_reduced=_gathered, unreduced_reduce_scatter=_scattered, unreduced_psum=_summed, vary_unreduced_cast=_summed,
+        preduced=_summed, reduced_vary_cast=_summed)
 
 _SINE = """module @sine {
   func.func public @main(%arg0: tensor<3x4xf32>) -> tensor<3x4xf32> {

@@ -460,7 +460,7 @@ def padtype_to_pads(
 def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     """Gives every participant the value of one of them."""
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
-    """Marks values as varying along axes of a checked `shard_map` (`check_vma`); the values stay."""
+    """Changes what types say of values along axes of a checked `shard_map` (`check_vma`); the devices' numbers stay."""
 def platform_dependent(*args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]) -> Any:
     """Applies a function that depends on the platform the program is compiled for."""
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:

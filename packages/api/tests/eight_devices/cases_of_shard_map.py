@@ -457,8 +457,9 @@ def test_gathered_values_that_are_known_to_be_the_same(names, axis, tiled):
 def test_words_of_all_gather():
     x = np.ones((2, 3), np.float32)
     assert laminax.vmap(lambda x: lax.all_gather(x, "i", to="invarying"), axis_name="i")(x).shape == (2, 2, 3)
-    for error, match, kwargs in [(NotImplementedError, "to must be 'varying' or 'invarying', got 'reduced'", {"to": "reduced"}),
-                                 (ValueError, "to must be 'varying' or 'invarying', got 'same'", {"to": "same"}),
+    for error, match, kwargs in [(ValueError, "to must be 'varying', 'invarying' or 'reduced', got 'same'", {"to": "same"}),
+                                 (NotImplementedError, "axis_index_groups are not supported with to='reduced'",
+                                  {"to": "reduced", "axis_index_groups": [[0], [1]]}),
                                  (NotImplementedError, "axis_index_groups are not supported",
                                   {"to": "invarying", "axis_index_groups": [[0], [1]]})]:
         with pytest.raises(error, match=match):

@@ -15,7 +15,7 @@ def _shard_map(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """A reference is split as its array is; afterwards the parts on the devices are put together again."""
     mesh, closed, axes = params["mesh"], params["jaxpr"], params["manual_axes"]
     check_aliases(closed.jaxpr.debug_info or "a function", "shard_map", operands, (), "operand {}".format)
-    with running_along([(name, mesh.shape[name]) for name in axes], params["check_vma"], None, params.get("unchecked_axes", ())):
+    with running_along([(name, mesh.shape[name]) for name in axes], params["check_vma"], mesh, params.get("unchecked_axes", ())):
         pure = discharged(closed)
     specs = [spec for spec, is_written in zip(params["in_specs"], pure.written) if is_written]
     count = len(pure.results)

@@ -30,6 +30,21 @@ from laminax_ir.ops.collective_primitives import (
     pvary_p,
     reduce_scatter_p,
 )
+from laminax_ir.ops.open_sums import (
+    INVARYING,
+    REDUCED,
+    UNREDUCED,
+    VARYING,
+    all_gather_reduced,
+    common_state,
+    is_open_along,
+    preduced,
+    reduced_vary_cast,
+    state_along,
+    unreduced_psum,
+    unreduced_psum_scatter,
+    vary_unreduced_cast,
+)
 from laminax_ir.ops.reduction import reduce_max, reduce_min, reduce_sum
 from laminax_ir.ops.shape import expand_dims, full_like
 from laminax_ir.ops.shape_arguments import as_ints, canonical_axis
@@ -52,7 +67,8 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
     Args:
       x: a number array or a pytree of them; booleans are counted as integers. A Python number is a constant, and its sum
-        is known at once: `psum(1, 'i')` is the size of the axis, a Python int.
+        is known at once: `psum(1, 'i')` is the size of the axis, a Python int. Of an array that is unreduced along the axis, of which
+        each device of a `shard_map` has one term, it is the array.
       axis_name: the axis' name, or a tuple of names; an int among them is an ordinary axis of the arrays.
       axis_index_groups: a list of lists of indices that splits the axis into groups to sum over.
 
@@ -62,7 +78,8 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
-      ValueError: if the groups do not cover the axis.
+      ValueError: if the groups do not cover the axis, or an array is unreduced along some of the axes and not along others.
+      NotImplementedError: for groups of an array that is unreduced.
 
     Example:
       >>> vmap(lambda x: x / psum(x, 'i'), axis_name='i')(np.arange(4.))
@@ -74,9 +91,19 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
         if isinstance(leaf, (int, float, complex)) and not isinstance(leaf, (Tracer, np.generic)) and not axes:
             if groups is None or len({len(g) for g in groups}) == 1:
                 return leaf * group_size(names, groups)
+        if is_open_along("psum", get_aval(leaf), names):
+            _no_groups("psum", groups)
+            if axes:
+                leaf = reduce_sum(leaf, tuple(canonical_axis("psum", a, get_aval(leaf).ndim) for a in axes))
+            return unreduced_psum(leaf, names)
         return _reduce_over(psum_p, reduce_sum, _counted(leaf), names, axes, groups)
 
     return tree_map(sum_of, x)
+
+
+def _no_groups(name: str, groups: Any) -> None:
+    if groups is not None:
+        raise NotImplementedError(f"{name}: axis_index_groups are not supported for sums that are left open (unreduced). Leave them out.")
 
 
 def _counted(x: ArrayLike) -> Array:
@@ -202,8 +229,9 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: i
       axis: where the gathered values lie in the result: along a new axis, or with `tiled` one after the other along an
         existing one.
       tiled: whether to concatenate rather than stack.
-      to: "varying", or "invarying" for a result of which the types in a `shard_map` that checks them (`check_vma`) know that
-        all devices have the same; that is for the axis as a whole.
+      to: "varying"; in a `shard_map` that checks types (`check_vma`) also "invarying", for a result of which types know that all devices
+        have the same, and "reduced", for one of which the cotangent moreover shall stay a sum that is left open, which costs no
+        communication. Both are for the axis as a whole.
 
     Returns:
       Arrays of the same dtypes, with a new axis of the named axis' (or a group's) size at `axis`; with `tiled` of
@@ -211,18 +239,19 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: i
 
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
-      ValueError: if `axis` is out of range, the groups do not cover the axis evenly, or `to` is another word.
-      NotImplementedError: for groups with "invarying", and for "reduced", which is for meshes with explicit axes.
+      ValueError: if `axis` is out of range, the groups do not cover the axis evenly, or `to` is another word; for "reduced", if types do
+        not say that the array varies along the axis.
+      NotImplementedError: for groups with "invarying" or "reduced".
 
     Example:
       >>> vmap(lambda x: all_gather(x, "i"), axis_name="i")(np.float32([5, 6]))
       array([[5., 6.],
              [5., 6.]], dtype=float32)
     """
-    if to not in ("varying", "invarying"):
-        raise (NotImplementedError if to == "reduced" else ValueError)(f"all_gather: to must be 'varying' or 'invarying', got {to!r}")
-    if to == "invarying" and axis_index_groups is not None:
-        raise NotImplementedError("all_gather: axis_index_groups are not supported with to='invarying'. Leave one of them out.")
+    if to not in ("varying", "invarying", "reduced"):
+        raise ValueError(f"all_gather: to must be 'varying', 'invarying' or 'reduced', got {to!r}")
+    if to != "varying" and axis_index_groups is not None:
+        raise NotImplementedError(f"all_gather: axis_index_groups are not supported with to={to!r}. Leave one of them out.")
     names = axis_names(axis_name)
     groups = normal_groups("all_gather", axis_index_groups, axis_size(names), same_size=True)
     count = group_size(names, groups)
@@ -234,6 +263,8 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: i
         if to == "invarying" and set(names) & set(checked_axes()):
             dim = canonical_axis("all_gather", axis, rank + (not tiled))
             return _gathered_by_sum(leaf if tiled else expand_dims(leaf, (dim,)), names, dim, count)
+        if to == "reduced" and set(names) & set(checked_axes()):
+            return all_gather_reduced(leaf, names, canonical_axis("all_gather", axis, rank + (not tiled)), count, bool(tiled))
         return all_gather_p.bind(leaf, all_gather_dimension=canonical_axis("all_gather", axis, rank + (not tiled)),
                                  axis_name=names, axis_index_groups=groups, axis_size=count, tiled=bool(tiled))
 
@@ -267,7 +298,9 @@ def psum_scatter(x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_ind
 
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
-      ValueError: if the size of the scattered axis is not that of the named axis (with `tiled`, a multiple of it).
+      ValueError: if the size of the scattered axis is not that of the named axis (with `tiled`, a multiple of it), or an array is unreduced
+        along some of the axes and not along others.
+      NotImplementedError: for groups of an array that is unreduced.
 
     Example:
       >>> vmap(lambda x: psum_scatter(x, "i"), axis_name="i")(np.float32([[1, 2], [3, 4]]))
@@ -279,9 +312,12 @@ def psum_scatter(x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_ind
 
     def scattered(leaf: Any) -> Any:
         leaf = _counted(leaf)
-        return reduce_scatter_p.bind(
-            leaf, scatter_dimension=canonical_axis("psum_scatter", scatter_dimension, get_aval(leaf).ndim),
-            axis_name=names, axis_index_groups=groups, axis_size=count, tiled=bool(tiled))
+        dim = canonical_axis("psum_scatter", scatter_dimension, get_aval(leaf).ndim)
+        if is_open_along("psum_scatter", get_aval(leaf), names):
+            _no_groups("psum_scatter", groups)
+            return unreduced_psum_scatter(leaf, names, dim, count, bool(tiled))
+        return reduce_scatter_p.bind(leaf, scatter_dimension=dim, axis_name=names, axis_index_groups=groups, axis_size=count,
+                                     tiled=bool(tiled))
 
     return tree_map(scattered, x)
 
@@ -486,36 +522,61 @@ def psum_shared(x: Any, like: Any, axes: Sequence[Hashable]) -> Any:
 
 
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
-    """Marks values as varying along axes of a checked `shard_map` (`check_vma`); the values stay.
+    """Changes what types say of values along axes of a checked `shard_map` (`check_vma`); the devices' numbers stay.
 
-    Operations on values of which one varies need no such mark. The carry of a loop does, if it varies after a step.
+    Operations on values of which one varies need no cast. The carry of a loop does, if it varies after a step.
 
     Args:
       x: an array or a pytree of them.
       axis_name: the axis' name, or a tuple of names.
-      to: "varying"; other casts are not supported.
+      to: "varying", from values that all devices have, and from reduced ones; "reduced", from values that all devices have: their
+        cotangents shall be left open sums; "unreduced", from varying ones: each device's number is a term of a sum that is the value.
 
     Returns:
-      The same values.
+      The same numbers, of the other type.
 
     Raises:
       TypeError: if axis_name is neither a string nor a tuple.
       NameError: if no enclosing shard_map, pmap or vmap defines a name.
-      NotImplementedError: for another cast.
+      ValueError: if `to` is another word, if there is no such cast from what the values are, or they are not the same along all axes.
+
+    Example:
+      >>> @shard_map(out_specs=PartitionSpec(unreduced={"x"}))
+      ... def total(x):  # its sum over the devices is left open
+      ...     return pcast(x.sum(), "x", to="unreduced")
     """
-    if to != "varying":
-        raise NotImplementedError(f"pcast: to must be 'varying', got {to!r}")
+    if to not in (VARYING, REDUCED, UNREDUCED):
+        raise ValueError(f"pcast: Got unexpected `to` value. Allowed `to` values are: 'varying', 'reduced' and 'unreduced'; got {to!r}.")
     if not isinstance(axis_name, (tuple, str)):
         raise TypeError(f"pcast: axis_name must be a tuple or a str, got {axis_name!r} of type {type(axis_name).__name__}. Sets have no "
                         "order: give a tuple.")
     names = axis_names(axis_name)
     axis_size(names)
-    return tree_map(lambda leaf: vary(leaf, names), x)
+    checked = tuple(name for name in names if name in checked_axes())
+    return tree_map(lambda leaf: _cast(leaf, checked, to), x)
+
+
+def _cast(x: Any, names: tuple, to: str) -> Any:
+    aval = get_aval(x)
+    if not names:  # types do not say it there
+        return x
+    if to == VARYING and not any(state_along(aval, name) == UNREDUCED for name in names):
+        return vary(x, names)
+    state = common_state("pcast", aval, names)
+    if (state, to) == (INVARYING, REDUCED):
+        return preduced(x, names)
+    if (state, to) == (VARYING, UNREDUCED):
+        return vary_unreduced_cast(x, names)
+    raise ValueError(f"pcast: Unsupported pcast from={state}, to={to!r}: got {aval.str_short()} and the axes {names}. There are casts from "
+                     "invarying to varying or reduced, from reduced to varying, and from varying to unreduced; lax.psum makes the sum of "
+                     "unreduced values.")
 
 
 def vary(x: Any, names: Sequence[Hashable]) -> Any:
     """`x`, of a type that says that it varies along those of the axes that are checked."""
-    checked = checked_axes()
+    checked, aval = checked_axes(), get_aval(x)
+    if aval._split is not None and (reduced := tuple(n for n in names if n in checked and state_along(aval, n) == REDUCED)):
+        x = reduced_vary_cast(x, reduced)
     have = get_aval(x).named_shape
     missing = tuple(name for name in names if name in checked and name not in have)
     return pvary_p.bind(x, axes=missing) if missing else x

@@ -16,6 +16,7 @@ import numpy as np
 
 from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops.elementwise import convert_element_type
+from laminax_ir.ops.open_sums import reduced_as
 from laminax_ir.ops.scalar_operands import constant_of, scalar_like
 from laminax_ir.ops.shape_arguments import (
     as_ints,
@@ -540,7 +541,7 @@ def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
     if sharding is None and shape is None and state.trace is eval_trace and getattr(x, "committed", False) and not x.weak_type:
         sharding = x.sharding
     if in_use and shape is None and sharding is None and is_array_like(x) and (split := get_aval(x)._split) is not None:
-        return reshard(full_like(x, fill_value, dtype, shape_of(x)), split)
+        return reduced_as(reshard(full_like(x, fill_value, dtype, shape_of(x)), split.along_explicit_axes()), get_aval(x))
     shape = shape_of(x) if shape is None else canonical_shape("full_like", shape)
     if dtype is not None:
         return full(shape, fill_value, dtype, sharding=sharding)

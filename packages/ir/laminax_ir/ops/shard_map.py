@@ -37,8 +37,9 @@ def parts_per_axis(spec: PartitionSpec, ndim: int, mesh: Any) -> list[int]:
     return [math.prod(sizes[name] for name in entry) for entry in entries] + [1] * (ndim - len(spec))
 
 
-def local_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any, manual_axes: Sequence[Hashable] = ()) -> ShapedArray:
-    """The type of each device's part.
+def local_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any, manual_axes: Sequence[Hashable] = (),
+               check_vma: bool = False) -> ShapedArray:
+    """The type of each device's part; it says of sums that they are open along axes of the program if `check_vma` is set.
 
     Raises:
       ValueError: if an axis does not divide, or the spec is longer than the shape.
@@ -54,15 +55,19 @@ def local_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any, manual_axes: S
                              f"{-(-size // parts) * parts}, or split an axis whose size is a multiple of {parts}.")
         shape.append(size // parts)
     if aval._split is not None and aval._plain is not None:
-        return split_aval(aval._plain.update(shape=tuple(shape)), _along_other_axes(aval._split, manual_axes))
+        part = _along_other_axes(aval._split, manual_axes)
+        if check_vma and (spec.unreduced or spec.reduced):
+            part = part.update(part.spec.update(unreduced=part.spec.unreduced | spec.unreduced, reduced=part.spec.reduced | spec.reduced))
+        return split_aval(aval._plain.update(shape=tuple(shape)), part)
     return aval.update(shape=tuple(shape))
 
 
 def _along_other_axes(split: TypeSharding, manual_axes: Sequence[Hashable]) -> TypeSharding:
-    """How parts are split over the mesh axes that the program does not run along."""
-    names = set(manual_axes)
+    """How parts are split, and which sums are open, over the mesh axes that the program does not run along."""
+    names = frozenset(manual_axes)
     entries = [tuple(n for n in names_of(entry) if n not in names) for entry in split.spec]
-    return TypeSharding(split.mesh.update_axis_types(dict.fromkeys(manual_axes, AxisType.Manual)), PartitionSpec(*entries))
+    return TypeSharding(split.mesh.update_axis_types(dict.fromkeys(manual_axes, AxisType.Manual)),
+                        PartitionSpec(*entries, unreduced=split.spec.unreduced - names, reduced=split.spec.reduced - names))
 
 
 def global_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any, manual_axes: Sequence[Hashable]) -> ShapedArray:
@@ -73,8 +78,18 @@ def global_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any, manual_axes: 
     if in_use and mesh.explicit_axes:
         inner = [None] * aval.ndim if aval._split is None else aval._split.spec
         entries = [(*names_of(entry), *names_of(part)) for entry, part in zip((*spec, *[None] * (aval.ndim - len(spec))), inner)]
-        return split_aval(_plain(aval).update(shape=shape, named_shape=named), TypeSharding(mesh.abstract_mesh, PartitionSpec(*entries)))
+        unreduced, reduced = _sums_of_whole(aval, spec, manual_axes)
+        return split_aval(_plain(aval).update(shape=shape, named_shape=named),
+                          TypeSharding(mesh.abstract_mesh, PartitionSpec(*entries, unreduced=unreduced, reduced=reduced)))
     return aval.update(shape=shape, named_shape=named)
+
+
+def _sums_of_whole(aval: ShapedArray, spec: PartitionSpec, manual_axes: Sequence[Hashable]) -> tuple[frozenset, frozenset]:
+    """Which sums are open in the whole: along the program's own axes those that the spec says, along others those of the parts."""
+    if aval._split is None:
+        return spec.unreduced, spec.reduced
+    inner, own = aval._split.spec, frozenset(manual_axes)
+    return spec.unreduced | (inner.unreduced - own), spec.reduced | (inner.reduced - own)
 
 
 def _plain(aval: ShapedArray) -> ShapedArray:
@@ -82,8 +97,8 @@ def _plain(aval: ShapedArray) -> ShapedArray:
 
 
 def unmentioned_axes(spec: PartitionSpec, manual_axes: Sequence[Hashable]) -> tuple:
-    """The axes of the program along which a value is not split: each device there has the same part, or is taken to."""
-    mentioned = set(spec.names())
+    """The axes of the program along which a value is not split, nor an open sum: each device there has the same part, or is taken to."""
+    mentioned = {*spec.names(), *spec.unreduced}
     return tuple(name for name in manual_axes if name not in mentioned)
 
 
@@ -100,8 +115,9 @@ def _shard_map_effects(*avals: ShapedArray, jaxpr: ClosedJaxpr, **_params: Any) 
 
 @check_rule(shard_map_p)
 def _shard_map_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: ClosedJaxpr, mesh: AbstractMesh,
-                      in_specs: tuple[PartitionSpec, ...], manual_axes: tuple[str, ...], **_params: Any) -> Iterable[Any]:
-    parts = [local_aval(aval, spec, mesh, manual_axes).update(named_shape={}) for aval, spec in zip(in_avals, in_specs)]
+                      in_specs: tuple[PartitionSpec, ...], manual_axes: tuple[str, ...], check_vma: bool,
+                      **_params: Any) -> Iterable[Any]:
+    parts = [local_aval(aval, spec, mesh, manual_axes, check_vma).update(named_shape={}) for aval, spec in zip(in_avals, in_specs)]
     return call_faults("the program of each device", jaxpr, parts)
 
 
@@ -147,7 +163,7 @@ def _varying_as_specs_say(closed: ClosedJaxpr, mesh: AbstractMesh, out_specs: tu
         return closed
     question = ("varying", missing, mesh, manual_axes, unchecked_axes)
     if question not in closed.derived:
-        with running_along([(name, mesh.shape[name]) for name in manual_axes], True, None, unchecked_axes):
+        with running_along([(name, mesh.shape[name]) for name in manual_axes], True, mesh, unchecked_axes):
             closed.remember(question, stage(
                 lambda *args: [vary(r, names) for r, names in zip(eval_jaxpr(closed.jaxpr, closed.consts, *args), missing)],
                 closed.in_avals, closed.jaxpr.debug_info, keeps_refs=True))

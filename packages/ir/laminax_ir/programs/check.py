@@ -14,7 +14,7 @@ import numpy as np
 
 from laminax_ir.programs.check_rules import check_rules
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, joined_effects
-from laminax_ir.programs.primitive import Primitive
+from laminax_ir.programs.primitive import Primitive, Trait
 from laminax_ir.programs.result_types import typed_results
 from laminax_ir.tracing import source
 from laminax_ir.tracing.explicit_axes import is_resolving
@@ -62,7 +62,8 @@ class _Checker:
             _report(jaxpr, eqn, path, _operand_faults("operand", jaxpr, eqn.invars, bound))
             _report(jaxpr, eqn, path, _binder_faults("result", eqn.outvars, bound))
             _report(jaxpr, eqn, path, _parameter_faults(eqn))
-            with running_along(_named_axes(eqn), eqn.params.get("check_vma", False), None, eqn.params.get("unchecked_axes", ())):
+            mesh = eqn.params["mesh"] if Trait.RUNS_PER_DEVICE in eqn.primitive.traits else None
+            with running_along(_named_axes(eqn), eqn.params.get("check_vma", False), mesh, eqn.params.get("unchecked_axes", ())):
                 for inner in _called(eqn):
                     self.check(inner, (*path, f"called by {eqn.primitive}"))
             _report(jaxpr, eqn, path, _rule_faults(jaxpr, eqn))

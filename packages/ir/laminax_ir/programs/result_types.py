@@ -78,13 +78,14 @@ def _typed_results(primitive: Primitive, avals: Sequence[ShapedArray], params: d
         aval._split is not None and aval._split.has_sums for aval in avals)
     if given is not None:
         if has_sums:
-            given = _with_sums(given, *_result_sums(primitive, outs, avals, params, given)[0])
+            given = _with_sums(primitive, outs[0], given, *_result_sums(primitive, outs, avals, params, given)[0])
         return [split_aval(out, given) if out.ndim or given.has_sums else out for out in outs]
     if mesh is None:
         return outs
     splits = [TypeSharding(mesh, PartitionSpec(*e)) for e in _result_entries(primitive, outs, avals, params)]
     if has_sums:
-        splits = [_with_sums(split, *sums) for split, sums in zip(splits, _result_sums(primitive, outs, avals, params, None), strict=True)]
+        splits = [_with_sums(primitive, out, split, *sums)
+                  for out, split, sums in zip(outs, splits, _result_sums(primitive, outs, avals, params, None), strict=True)]
     return [split_aval(out, split) for out, split in zip(outs, splits, strict=True)]
 
 
@@ -145,9 +146,19 @@ def has_sums(aval: ShapedArray) -> bool:
     return aval._split is not None and aval._split.has_sums
 
 
-def _with_sums(split: TypeSharding, unreduced: frozenset, reduced: frozenset) -> TypeSharding:
-    """The sharding with other sums left open; axes of the mesh that split it cannot be among them."""
-    names = set(split.spec.names())
+def _with_sums(primitive: Primitive, out: ShapedArray, split: TypeSharding, unreduced: frozenset, reduced: frozenset) -> TypeSharding:
+    """The sharding with other sums left open; axes of the mesh that split it, or along which it varies, cannot be among them.
+
+    Raises:
+      ShardingTypeError: if operands of which some are terms of a sum and others vary along an axis have come together.
+    """
+    varying = {name for name, _ in out._named}
+    if mixed := sorted(unreduced & varying, key=str):
+        name = mixed[0]
+        raise ShardingTypeError(f"{primitive}: operands that are unreduced along {name!r}, of which each device has a term of a sum, and "
+                                f"operands that vary along it cannot be taken together. Use lax.psum(x, {name!r}) on the former, or "
+                                f"lax.pcast(x, {name!r}, to='unreduced') on the latter.")
+    names = varying.union(split.spec.names())
     return split.update(split.spec.update(unreduced=unreduced - names, reduced=reduced - names))
 
 

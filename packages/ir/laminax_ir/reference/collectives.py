@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from laminax_ir.types.annotations import ArrayLike
 
 
-def _require_alone(function: str, axis_name: Any) -> None:
+def require_alone(function: str, axis_name: Any) -> None:
     """Raises unless the axis has one participant: NameError if it is unbound, NotImplementedError if it is longer."""
     size = op.axis_size(axis_name)
     if size != 1:
@@ -31,45 +31,45 @@ def _require_alone(function: str, axis_name: Any) -> None:
 
 @reference_rule(op.psum_p, op.pmax_p, op.pmin_p)
 def _reduction(x: np.ndarray, *, axes: tuple[str, ...], axis_index_groups: Any) -> np.ndarray:
-    _require_alone("a reduction (psum, pmax or pmin)", axes)
+    require_alone("a reduction (psum, pmax or pmin)", axes)
     return x
 
 
 @reference_rule(op.psum_shared_p)
 def _psum_shared(x: np.ndarray, like: np.ndarray, *, axes: tuple[str, ...]) -> np.ndarray:
-    _require_alone("a reduction (reduce_axes)", axes)
+    require_alone("a reduction (reduce_axes)", axes)
     return x
 
 
 @reference_rule(op.all_gather_p)
 def _all_gather(x: np.ndarray, *, all_gather_dimension: int, axis_name: tuple[str, ...], axis_index_groups: Any, axis_size: int,
                 tiled: bool) -> np.ndarray:
-    _require_alone("all_gather", axis_name)
+    require_alone("all_gather", axis_name)
     return x if tiled else np.expand_dims(x, all_gather_dimension)
 
 
 @reference_rule(op.reduce_scatter_p)
 def _reduce_scatter(x: np.ndarray, *, scatter_dimension: int, axis_name: tuple[str, ...], axis_index_groups: Any, axis_size: int,
                     tiled: bool) -> np.ndarray:
-    _require_alone("psum_scatter", axis_name)
+    require_alone("psum_scatter", axis_name)
     return x if tiled else np.squeeze(x, scatter_dimension)
 
 
 @reference_rule(op.all_to_all_p)
 def _all_to_all(x: np.ndarray, *, split_axis: int, concat_axis: int, axis_name: str, axis_index_groups: Any, tiled: bool) -> np.ndarray:
-    _require_alone("all_to_all", axis_name)
+    require_alone("all_to_all", axis_name)
     return x if tiled else np.expand_dims(np.squeeze(x, split_axis), concat_axis)
 
 
 @reference_rule(op.ppermute_p)
 def _ppermute(x: np.ndarray, *, axis_name: tuple[str, ...], perm: tuple[tuple[int, ...], ...]) -> np.ndarray:
-    _require_alone("ppermute", axis_name)
+    require_alone("ppermute", axis_name)
     return x if perm else np.zeros_like(x)
 
 
 @reference_rule(op.axis_index_p)
 def _axis_index(*, axis_name: str) -> ArrayLike:
-    _require_alone("axis_index", axis_name)
+    require_alone("axis_index", axis_name)
     return np.int32(0)
 
 

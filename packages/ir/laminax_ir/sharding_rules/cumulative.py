@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from laminax_ir.ops import cumulative
 from laminax_ir.programs.primitive import Primitive
-from laminax_ir.programs.result_types import sharding_rules
+from laminax_ir.programs.result_types import sharding_rules, sum_rules
+from laminax_ir.sharding_rules import sums
 from laminax_ir.sharding_rules.agreement import not_along
 from laminax_ir.types.avals import ShapedArray
 
@@ -19,3 +20,4 @@ def _rule(primitive: Primitive) -> Callable:
 
 for _primitive in {p for p in vars(cumulative).values() if isinstance(p, Primitive)}:
     sharding_rules.add(_primitive, _rule(_primitive))
+    sum_rules.add(_primitive, sums.kept if _primitive is cumulative.cumsum_p else sums.without_terms_of(_primitive.name))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops import indexing as op
-from laminax_ir.programs.result_types import sharding_rules
+from laminax_ir.programs.result_types import sharding_rules, sum_rules
+from laminax_ir.sharding_rules import sums
 from laminax_ir.sharding_rules.agreement import entries_of, listed, refuse
 from laminax_ir.types.avals import ShapedArray
 
@@ -46,3 +47,8 @@ def _refuse_gather(operand: Any, indices: Any) -> None:
 def _scatter(out: ShapedArray, operand: ShapedArray, indices: ShapedArray, updates: ShapedArray, *,
              dimension_numbers: ScatterDimensionNumbers, **_params: Any) -> tuple:
     return entries_of(operand)
+
+
+sum_rules(op.gather_p)(sums.gathered)
+for _primitive in (op.scatter_p, op.scatter_add_p, op.scatter_sub_p):
+    sum_rules.add(_primitive, sums.scattered(_primitive.name))

@@ -26,3 +26,6 @@ def _reduce_general(outs: Sequence[ShapedArray], *avals: ShapedArray, dimensions
 
 
 sum_rules(op.reduce_sum_p)(sums.summed)
+for _primitive in (op.reduce_prod_p, op.reduce_max_p, op.reduce_min_p, op.reduce_and_p, op.reduce_or_p, op.reduce_xor_p, op.argmax_p,
+                   op.argmin_p):
+    sum_rules.add(_primitive, sums.without_terms_of(_primitive.name))

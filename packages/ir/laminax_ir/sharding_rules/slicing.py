@@ -39,5 +39,5 @@ def _dynamic_update_slice(out: ShapedArray, x: ShapedArray, update: ShapedArray,
 # Sums over mesh axes that have not been made
 
 sum_rules(op.slice_p)(sums.kept)
-sum_rules(op.dynamic_slice_p)(sums.without_terms)
+sum_rules(op.dynamic_slice_p)(sums.without_terms_of("dynamic_slice"))
 sum_rules(op.dynamic_update_slice_p)(sums.updated)

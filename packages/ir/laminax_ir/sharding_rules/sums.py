@@ -32,8 +32,12 @@ def _reduced(aval: ShapedArray) -> frozenset:
 
 
 def _common_reduced(avals: Sequence[ShapedArray]) -> frozenset:
-    """The axes along which the cotangents of operands taken together are sums; scalars go with all."""
-    sets = {names for aval in avals if (names := _reduced(aval))}
+    """The axes along which the cotangents of operands taken together are sums; scalars go with all.
+
+    Where another operand varies along such an axis of a program per device, the reduced operand is taken to vary.
+    """
+    varying = {name for aval in avals for name, _ in aval._named}
+    sets = {names for aval in avals if (names := _reduced(aval) - varying)}
     if not sets:
         return frozenset()
     if len(sets) > 1:
@@ -48,7 +52,8 @@ def _common_reduced(avals: Sequence[ShapedArray]) -> frozenset:
                    f"Reshard the input which is reduced to be sharded on these axes, via `reshard(x, P(...))`. Got {listed(avals)}.")
         elif names - split - _unreduced(aval) - _reduced(aval):
             refuse("Inputs cannot be replicated on the same axes that another input is reduced on. "
-                   f"Got {aval.str_short()} among {listed(avals)}. Use reshard(x, P(reduced={set(names)!r})) on it.")
+                   f"Got {aval.str_short()} among {listed(avals)}. Use reshard(x, P(reduced={set(names)!r})) on it, or inside of shard_map "
+                   f"lax.pcast(x, {tuple(names)!r}, to='reduced').")
     return names
 
 
@@ -102,8 +107,8 @@ def multiplied(avals: Sequence[ShapedArray], given: TypeSharding | None, params:
 
 def divided(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
     if _unreduced(avals[1]):
-        raise NotImplementedError("unreduced rule for div is not implemented: a quotient is not linear in the divisor, "
-                                  f"which is a sum that has not been made; got {listed(avals)}. Use reshard to make the sum first.")
+        raise ValueError("The denominator cannot be unreduced passed to `div`: a quotient is not linear in the divisor, "
+                         f"which is a sum that has not been made. Got {listed(avals)}. Use reshard to make the sum first.")
     return multiplied(avals, given, params)
 
 
@@ -117,12 +122,15 @@ def selected(avals: Sequence[ShapedArray], given: TypeSharding | None, params: d
 
 
 def _alike(name: str, avals: Sequence[ShapedArray]) -> Sums:
-    """Operands that are put side by side."""
-    found = {(_unreduced(aval), _reduced(aval)) for aval in avals}
+    """Operands that are put side by side; reduced ones beside others that vary along the axis vary."""
+    varying = {axis for aval in avals for axis, _ in aval._named}
+    found = {(_unreduced(aval), _reduced(aval) - varying) for aval in avals}
     if len(found) > 1:
         refuse(f"{name}: All operands should be unreduced and reduced along the same mesh axes. Got {listed(avals)}. "
                "Use reshard on some of them.")
-        return _NONE
+        if len({unreduced for unreduced, _ in found}) > 1:
+            raise ShardingTypeError(f"{name}: terms of sums and whole values cannot be put side by side. Got {listed(avals)}.")
+        return found.pop()[0], frozenset()
     return found.pop()
 
 
@@ -148,11 +156,27 @@ def reshaped(avals: Sequence[ShapedArray], given: TypeSharding | None, params: d
     return found if given is None else (given.spec.unreduced, given.spec.reduced)
 
 
-def without_terms(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
-    if _unreduced(avals[0]):
-        raise NotImplementedError(f"unreduced rule for dynamic_slice is not implemented; got {listed(avals)}. "
-                                  "Use reshard to make the sum first.")
-    return frozenset(), _reduced(avals[0])
+def without_terms_of(name: str) -> Callable[..., Sums]:
+    """The rule of operations on one array that are not linear, or cannot be done to the terms."""
+    def rule(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+        if _unreduced(avals[0]):
+            raise NotImplementedError(f"unreduced rule for {name} is not implemented; got {listed(avals)}. "
+                                      "Use reshard to make the sum first, or inside of shard_map lax.psum.")
+        return frozenset(), _reduced(avals[0])
+    return rule
+
+
+def check_none_open(name: str, x: ShapedArray, axes: Sequence[Any]) -> None:
+    """A collective is over axes along which its operand is neither unreduced nor reduced.
+
+    Raises:
+      ValueError: if it is.
+    """
+    for state, names in (("unreduced", _unreduced(x)), ("reduced", _reduced(x))):
+        if found := [axis for axis in axes if axis in names]:
+            raise ValueError(f"{name} cannot accept args which are {state}. Got {x.str_short()} and axes={tuple(axes)}. Use "
+                             + (f"lax.psum(x, {found[0]!r}) first." if state == "unreduced" else
+                                f"lax.pcast(x, {found[0]!r}, to='varying') first."))
 
 
 def summed(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
@@ -206,3 +230,39 @@ def each_kept(avals: Sequence[ShapedArray], given: TypeSharding | None, params: 
 def updated(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
     """A part of the first operand is replaced by the second; the others are indices."""
     return _alike("dynamic_update_slice", avals[:2])
+
+
+def gathered(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+    """Elements of an array that is whole are whole, and may be reduced; what says where they are is neither."""
+    operand, indices = avals
+    _check_whole("gather", "indices", indices)
+    return without_terms_of("gather")([operand], given, params)
+
+
+def scattered(name: str) -> Callable[..., Sums]:
+    """The rule of scatters that are linear: terms are put among terms, or what devices have of a split axis is added among terms."""
+    def rule(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+        operand, indices, updates = avals
+        _check_whole(name, "indices", indices)
+        missing = _unreduced(operand) - _unreduced(updates)
+        if is_resolving.value and _unreduced(updates) <= _unreduced(operand) and missing <= _names_along_scattered(updates, params):
+            return _unreduced(operand), _reduced(operand)
+        if _unreduced(operand) != _unreduced(updates):
+            raise ShardingTypeError(f"{name}: scatter operand and updates must be unreduced along the same axes. Got {listed(avals)}. Use "
+                                    "reshard on one of them.")
+        return _unreduced(operand), _common_reduced((operand, updates))
+    return rule
+
+
+def _check_whole(name: str, what: str, aval: ShapedArray) -> None:
+    for state, names in (("unreduced", _unreduced(aval)), ("reduced", _reduced(aval))):
+        if names:
+            raise ShardingTypeError(f"{name} {what} cannot be {state}. Got {what} of the type {aval.str_short()}. Use reshard on them.")
+
+
+def _names_along_scattered(updates: ShapedArray, params: dict[str, Any]) -> frozenset:
+    """The mesh axes that split the axes of updates along which there is one window after the other."""
+    if updates._split is None:
+        return frozenset()
+    windows = params["dimension_numbers"].update_window_dims
+    return frozenset(name for axis, entry in enumerate(updates._split.spec.partitions) if axis not in windows for name in names_of(entry))

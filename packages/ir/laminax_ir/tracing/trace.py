@@ -376,6 +376,7 @@ class Tracer:
     ndim: property = property(operator.attrgetter("aval.ndim"), doc="The number of axes.")
     size: property = property(operator.attrgetter("aval.size"), doc="The number of elements.")
     weak_type: property = property(operator.attrgetter("aval.weak_type"), doc="Whether the dtype yields to that of other operands.")
+    mat: property = property(operator.attrgetter("aval.mat"), doc="How it differs from device to device inside of shard_map.")
 
     def concrete_value(self) -> Any:
         """The concrete array behind this tracer, or None when there is none yet."""

@@ -35,9 +35,8 @@ class ManualAxisType:
 
     Args:
       varying: the mesh axes along which devices may have different values.
-      unreduced: the mesh axes along which each device has one term of a sum that is the value; always empty along manual axes.
-      reduced: the mesh axes along which the cotangent is such a sum; likewise.
-
+      unreduced: the mesh axes along which each device has one term of a sum that is the value.
+      reduced: the mesh axes along which all devices have the value, and its cotangent is such a sum.
       unreduced_kind: what the terms are of: a sum, which it is by default where axes are unreduced.
 
     Raises:
@@ -164,8 +163,9 @@ class ShapedArray:
 
     @property
     def mat(self) -> ManualAxisType:
-        """The names in `named_shape` in the form of newer releases of JAX: `mat.varying`."""
-        return ManualAxisType(varying=self.vma)
+        """The names in `named_shape`, and the sums that are open along axes that a program per device runs along."""
+        unreduced, reduced = _no_sums if self._split is None else self._split.manual_sums
+        return ManualAxisType(varying=self.vma, unreduced=unreduced, reduced=reduced)
 
     manual_axis_type = mat
 
@@ -230,6 +230,7 @@ class ShapedArray:
 
 
 AbstractValue = ShapedArray
+_no_sums: tuple[frozenset[Any], frozenset[Any]] = frozenset(), frozenset()
 
 
 def _intern(cls: type[ShapedArray], shape: tuple[int, ...], dtype: Any, weak_type: bool, named: tuple[Any, ...]) -> ShapedArray:
@@ -420,7 +421,7 @@ class ShapeDtypeStruct:
                        named_shape=x.named_shape, manual_axis_type=x.manual_axis_type, is_ref=x.is_ref)
         aval = get_aval(x)
         sharding = aval.sharding if aval._split is not None else x.format if getattr(x, "_committed", False) else None
-        mat = None if not aval._named else ManualAxisType(varying=frozenset(name for name, _ in aval._named))
+        mat = None if (found := aval.mat).empty else found
         return cls(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type, manual_axis_type=mat,
                    is_ref=not isinstance(aval, ShapedArray))
 

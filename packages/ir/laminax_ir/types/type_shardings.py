@@ -1,7 +1,8 @@
 """How types say over which mesh axes arrays are split: a mesh without devices, and a spec with an entry for each axis of the array.
 
 Only *explicit* mesh axes are part of types. What is said of an array along other axes (the compiler's, or those that a program per
-device runs along) is left out, and an array of which nothing is left to say has a type without a sharding.
+device runs along) is left out, but for sums: they are open along *manual* axes, too. An array of which nothing is left to say has a type
+without a sharding.
 Source: JAX's documentation, "Explicit sharding (a.k.a. sharding in types)".
 """
 
@@ -20,7 +21,8 @@ class TypeSharding(NamedTuple):
     """The sharding in a type: the mesh, and a spec of explicit axes with as many entries as the array has axes.
 
     Along the axes in the spec's `unreduced` each device has one term of a sum that is the array. Along those in `reduced` each has the
-    array, and its cotangent is such a sum: the other way round, too.
+    array, and its cotangent is such a sum: the other way round, too. These axes are explicit, or, inside of a program per device, those
+    that it runs along.
     """
     mesh: AbstractMesh
     spec: PartitionSpec
@@ -43,6 +45,24 @@ class TypeSharding(NamedTuple):
         """Whether each device has the array, and its cotangent."""
         return not self.has_sums and not any(self.spec.partitions)
 
+    @property
+    def manual_sums(self) -> tuple[frozenset, frozenset]:
+        """The unreduced, and the reduced ones, of the axes that a program per device runs along."""
+        spec = self.spec
+        if not spec.unreduced and not spec.reduced:
+            return spec.unreduced, spec.reduced
+        manual = frozenset(self.mesh.manual_axes)
+        return spec.unreduced & manual, spec.reduced & manual
+
+    def along_explicit_axes(self) -> TypeSharding | None:
+        """What it says of explicit axes; None if the mesh has none."""
+        if not self.mesh.explicit_axes:
+            return None
+        unreduced, reduced = self.manual_sums
+        spec = self.spec
+        return self.update(spec.update(unreduced=spec.unreduced - unreduced, reduced=spec.reduced - reduced)) if unreduced or reduced \
+            else self
+
     def of_cotangents(self) -> TypeSharding:
         """How the cotangents of values that are split so are split."""
         spec = self.spec
@@ -53,7 +73,7 @@ class TypeSharding(NamedTuple):
 
 
 def type_sharding(sharding: Any, shape: Sequence[int], name: str = "ShapedArray") -> TypeSharding | None:
-    """The sharding in the type of arrays of a shape; None if `sharding` is over no explicit mesh axes.
+    """The sharding in the type of arrays of a shape; None if `sharding` says nothing of explicit mesh axes, nor of sums over manual ones.
 
     Args:
       sharding: anything with `mesh` and `spec`.
@@ -64,13 +84,14 @@ def type_sharding(sharding: Any, shape: Sequence[int], name: str = "ShapedArray"
       ValueError: if the spec has more entries than the array axes, or an axis does not divide into its parts.
     """
     mesh, spec = getattr(sharding, "mesh", None), getattr(sharding, "spec", None)
-    if mesh is None or spec is None or not mesh.explicit_axes:
+    if mesh is None or spec is None or not (mesh.explicit_axes or mesh.manual_axes and (spec.unreduced or spec.reduced)):
         return None
     if len(spec) > len(shape) and any(spec.partitions[len(shape):]):
         raise ValueError(f"{name}: Length of sharding.spec is over the number of axes: the spec {spec} has {len(spec)} entries, and "
                          f"the array of shape {tuple(shape)} has {len(shape)} axes. "
                          "Shorten the spec.")
-    explicit = set(mesh.explicit_axes)
+    explicit = frozenset(mesh.explicit_axes)
+    of_sums = explicit.union(mesh.manual_axes) if spec.unreduced or spec.reduced else explicit
     entries = [_of_axes(entry, explicit) for entry in spec.partitions][:len(shape)]
     for axis, (entry, size) in enumerate(zip(entries, shape)):
         if entry is not None and size % (parts := parts_of(entry, mesh)):
@@ -78,11 +99,11 @@ def type_sharding(sharding: Any, shape: Sequence[int], name: str = "ShapedArray"
                              f"which does not evenly divide the dimension size {size}. Got shape {tuple(shape)} and mesh "
                              f"{dict(mesh.shape)}. Split another axis, or pad this one.")
     return TypeSharding(mesh.abstract_mesh,
-                        PartitionSpec(*entries, *[None] * (len(shape) - len(entries)), unreduced=spec.unreduced & explicit,
-                                      reduced=spec.reduced & explicit))
+                        PartitionSpec(*entries, *[None] * (len(shape) - len(entries)), unreduced=spec.unreduced & of_sums,
+                                      reduced=spec.reduced & of_sums))
 
 
-def _of_axes(entry: Any, names: set) -> Any:
+def _of_axes(entry: Any, names: frozenset) -> Any:
     """The part of a spec's entry that names some mesh axes."""
     if entry is None or entry is UNCONSTRAINED:
         return None
@@ -137,7 +158,8 @@ sharding_of_type: list[Callable[[TypeSharding | None, int], Any]] = []
 
 
 def as_sharding(sharding: TypeSharding | None, ndim: int) -> Any:
-    """The sharding that users see for the one in a type of arrays of `ndim` axes."""
+    """The sharding that users see for the one in a type of arrays of `ndim` axes: along explicit axes alone."""
+    sharding = None if sharding is None else sharding.along_explicit_axes()
     if sharding_of_type:
         return sharding_of_type[0](sharding, ndim)
     return sharding or TypeSharding(AbstractMesh((), ()), PartitionSpec(*[None] * ndim))

@@ -72,8 +72,13 @@ def _region(ctx: FunctionWriter, element_op: str, dtype: np.dtype) -> str:
 def _define_reduction(primitive: Primitive, element_op: str) -> None:
     @lowering_rule(primitive)
     def rule(ctx: FunctionWriter, x: Value, *, axes: tuple[str, ...], axis_index_groups: tuple[tuple[int, ...], ...] | None) -> Any:
-        return ctx.emit("stablehlo.all_reduce", [x], regions=[_region(ctx, element_op, x.dtype)],
-                        attributes=_communication(ctx, replica_groups(ctx, axes, axis_index_groups)))
+        return all_reduce(ctx, element_op, x, axes, axis_index_groups)
+
+
+def all_reduce(ctx: FunctionWriter, element_op: str, x: Value, axes: tuple, axis_index_groups: Any = None) -> Any:
+    """The values of all devices along named axes, taken together by an operation of two elements."""
+    return ctx.emit("stablehlo.all_reduce", [x], regions=[_region(ctx, element_op, x.dtype)],
+                    attributes=_communication(ctx, replica_groups(ctx, axes, axis_index_groups)))
 
 
 _define_reduction(op.psum_p, "stablehlo.add")
@@ -86,8 +91,8 @@ def _reshape(ctx: FunctionWriter, x: Value, shape: Sequence[int]) -> Value:
 
 
 @lowering_rule(op.all_gather_p)
-def _all_gather(ctx: FunctionWriter, x: Value, *, all_gather_dimension: int, axis_name: tuple, axis_index_groups: Any, axis_size: int,
-                tiled: bool) -> Value:
+def all_gather(ctx: FunctionWriter, x: Value, *, all_gather_dimension: int, axis_name: tuple, axis_index_groups: Any, axis_size: int,
+               tiled: bool) -> Value:
     dim = all_gather_dimension
     if not tiled:
         x = _reshape(ctx, x, (*x.shape[:dim], 1, *x.shape[dim:]))
@@ -96,8 +101,8 @@ def _all_gather(ctx: FunctionWriter, x: Value, *, all_gather_dimension: int, axi
 
 
 @lowering_rule(op.reduce_scatter_p)
-def _reduce_scatter(ctx: FunctionWriter, x: Value, *, scatter_dimension: int, axis_name: tuple, axis_index_groups: Any, axis_size: int,
-                    tiled: bool) -> Value:
+def reduce_scatter(ctx: FunctionWriter, x: Value, *, scatter_dimension: int, axis_name: tuple, axis_index_groups: Any, axis_size: int,
+                   tiled: bool) -> Value:
     dim, (out,) = scatter_dimension, ctx.avals_out
     part = (*x.shape[:dim], x.shape[dim] // axis_size, *x.shape[dim + 1:])
     result = ctx.emit("stablehlo.reduce_scatter", [x], regions=[_region(ctx, "stablehlo.add", x.dtype)],

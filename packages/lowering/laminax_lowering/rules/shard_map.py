@@ -14,6 +14,7 @@ from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, programs_within
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_lowering.writing.context import FunctionWriter
+from laminax_lowering.writing.explicit_axes import terms_kept
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.shardings import sharding_on_mesh
 from laminax_lowering.writing.ssa_values import Value
@@ -44,6 +45,7 @@ def _lower_shard_map(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, 
     with _inside(module, mesh, manual_axes):
         parts = [ShapedArray((1,), _POSITION.dtype)] * len(names)
         body = ctx.region([*parts, *(v.aval for v in jaxpr.jaxpr.invars)], write, terminator="sdy.return", isolated=True)
+    operands = tuple([terms_kept(ctx, x) for x in operands])
     is_open = bool(left_to_compiler(module, mesh, manual_axes))  # over the other axes the compiler may split the parts
     result = ctx.emit("sdy.manual_computation", [*positions, *operands], regions=[body], attributes={
         "in_shardings": _per_value([*_shardings(module, mesh, position_specs, positions),

@@ -35,9 +35,10 @@ def constrained(primitive: Primitive, rule: Callable) -> Callable:
 
 def constrain(ctx: Any, x: Value, aval: ShapedArray) -> Value:
     """The value, constrained to be split over explicit axes as the aval says; over the compiler's axes it may be split further."""
-    if aval._split is None:
+    split = None if aval._split is None else aval._split.along_explicit_axes()
+    if split is None:
         return x
-    mesh, spec = aval._split
+    mesh, spec = split
     used = (*spec.names(), *spec.unreduced)
     free = [name for name in mesh.explicit_axes if name not in used] if mesh.auto_axes else ()
     text = sharding_on_mesh(ctx.module.meshes, mesh, spec, aval, is_open=bool(mesh.auto_axes), replicated=free)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from laminax_ir.ops import elementwise
+from laminax_ir.ops.open_sums import zeros_as
 from laminax_ir.ops.shape import broadcast, full, full_like
 from laminax_ir.ops.sharding import in_memory, reshard
 from laminax_ir.symbolic.symbolic_dims import is_constant_shape
@@ -59,4 +60,5 @@ def zeros_of(aval: ShapedArray) -> Any:
     zeros = full_like(aval, 0) if aval.weak_type or dtypes.is_kept_wide(aval.dtype) else full(aval.shape, 0, aval.dtype)
     if aval._plain is None:
         return zeros
-    return in_memory(reshard(zeros, aval._split), aval.memory_space)
+    zeros = reshard(zeros, None if aval._split is None else aval._split.along_explicit_axes())
+    return in_memory(zeros_as(zeros, aval), aval.memory_space)

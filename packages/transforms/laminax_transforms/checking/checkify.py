@@ -239,7 +239,7 @@ class _Interpreter:
             return [*results, *(x[None] for x in tree_flatten(inner)[0])]
 
         axes = [(name, params["mesh"].shape[name]) for name in params["manual_axes"]]
-        with running_along(axes, params["check_vma"], None, unchecked):
+        with running_along(axes, params["check_vma"], params["mesh"], unchecked):
             program = stage(run, closed.in_avals, closed.jaxpr.debug_info)
         outs = bind_shard_map(program, *operands, mesh=params["mesh"], in_specs=params["in_specs"],
                               out_specs=[*params["out_specs"], *[PartitionSpec(params["manual_axes"])] * len(fields)],

@@ -15,10 +15,10 @@ from laminax_ir.tracing.manual_axes import checked_axes
 from laminax_ir.tracing.name_stacks import JVP, TRANSPOSE, NameStack
 from laminax_ir.tracing.source import SourceInfo
 from laminax_ir.tracing.trace import state
-from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms.base.registry import transpose_rules
 from laminax_transforms.base.zeros import ZERO
-from laminax_transforms.differentiation.varying import added, entered, summed_like, varying_like
+from laminax_transforms.differentiation.varying import added, cotangent_like, entered, summed_like
 
 if TYPE_CHECKING:  # the tape's module imports this one
     from laminax_transforms.differentiation.linear import LinearEqn
@@ -60,7 +60,18 @@ class CheckedAccumulation(Accumulation):
         self.sums_shared = sums_shared
 
     def conformed(self, ct: Any, aval: ShapedArray) -> Any:
-        return varying_like(super().conformed(ct, aval) if self.is_split else ct, aval)
+        ct = cotangent_like(ct, aval)
+        if not self.is_split:
+            return ct
+        split, found = aval._split, get_aval(ct)._split
+        sums = (frozenset(), frozenset()) if found is None else found.manual_sums
+        if split is None:
+            wanted = found if any(sums) else None
+        else:  # over explicit axes as the value; what is open along the program's own axes is so already
+            wanted = split.of_cotangents()
+            spec, manual = wanted.spec, frozenset(wanted.mesh.manual_axes)
+            wanted = wanted.update(spec.update(unreduced=spec.unreduced - manual | sums[0], reduced=spec.reduced - manual | sums[1]))
+        return in_memory(reshard(ct, wanted), aval.memory_space)
 
     def added(self, total: Any, term: Any) -> Any:
         return add_p.bind(*added(total, term, self.sums_shared))

@@ -5,18 +5,21 @@ devices. The type of a cotangent tells its state: a cotangent that does not vary
 device's share of the sum. Sums are linear, so shares may be summed late: at the inputs of the outermost linear program, or of a
 loop's body, or where the transpose of a sum over devices needs the sum. Shares are not summed in branches, since some devices may
 take another branch: a sum in which only some devices take part never ends.
+
+The cotangent of a value that is reduced along an axis is unreduced there, and the other way round (`laminax_ir.ops.open_sums`): each
+device's share is a term, and nothing is summed.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any, Sequence
 
 import numpy as np
 
+from laminax_ir.ops import open_sums as op
 from laminax_ir.ops.calls import checkpoint_p, jit_p
 from laminax_ir.ops.collective_primitives import axis_size
-from laminax_ir.ops.collectives import psum_p, vary
+from laminax_ir.ops.collectives import vary
 from laminax_ir.ops.elementwise import div
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.recording.evaluation import eval_jaxpr
@@ -33,9 +36,16 @@ def varying_axes(x: Any) -> tuple:
     return tuple(name for name in checked if name in named)
 
 
-def varying_like(ct: Any, aval: ShapedArray | None) -> Any:
-    """A cotangent of a value of this type, made to vary along the axes along which the value varies."""
-    return ct if ct is ZERO or aval is None else vary(ct, varying_axes(aval))
+def cotangent_like(ct: Any, aval: ShapedArray | None) -> Any:
+    """A cotangent of a value of this type, which varies along the axes along which the value does, and has its sums open or made.
+
+    Where the value is one that all devices have, it stays a sum or a share of one.
+    """
+    if ct is ZERO or aval is None:
+        return ct
+    for state, wanted in ((op.REDUCED, op.UNREDUCED), (op.UNREDUCED, op.REDUCED)) if aval._split is not None else ():
+        ct = op.cast_to(ct, [name for name in checked_axes() if op.state_along(aval, name) == state], wanted)
+    return op.cast_to(ct, varying_axes(aval), op.VARYING)
 
 
 def tangents_like(pairs: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
@@ -44,8 +54,10 @@ def tangents_like(pairs: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 
 def summed_like(ct: Any, aval: ShapedArray) -> Any:
-    """The cotangent of a value of this type, with shares summed along the axes along which the value does not vary."""
-    return ct if ct is ZERO else _summed(ct, [name for name in varying_axes(ct) if name not in aval.named_shape])
+    """The cotangent of a value of this type, with shares summed along the axes along which all devices have the value."""
+    if ct is ZERO:
+        return ct
+    return op.cast_to(ct, [name for name in checked_axes() if op.state_along(aval, name) == op.INVARYING], op.INVARYING)
 
 
 def entered(cts: Sequence[Any], eqn: Any, sums_shared: bool) -> tuple[list[Any], Any]:
@@ -60,25 +72,21 @@ def entered(cts: Sequence[Any], eqn: Any, sums_shared: bool) -> tuple[list[Any],
     return list(cts), eqn if closed is eqn.params["jaxpr"] else eqn._replace(params={**eqn.params, "jaxpr": closed})
 
 
-def _summed(ct: Any, names: Sequence) -> Any:
-    return psum_p.bind(ct, axes=tuple(names), axis_index_groups=None) if names else ct
-
-
 def added(a: Any, b: Any, sums_shared: bool) -> tuple[Any, Any]:
-    """Two cotangents of one value, ready to be added: both sums, or both shares."""
-    only_a = [name for name in varying_axes(a) if name not in varying_axes(b)]
-    only_b = [name for name in varying_axes(b) if name not in varying_axes(a)]
-    if sums_shared:
-        return _summed(a, only_a), _summed(b, only_b)
-    return _share(a, only_b), _share(b, only_a)
+    """Two cotangents of one value, ready to be added: both sums, or both shares, or both terms of sums that are left open."""
+    for name in checked_axes():
+        states = {op.state_along(get_aval(x), name) for x in (a, b)}
+        if len(states) > 1:
+            common = op.UNREDUCED if op.UNREDUCED in states else op.INVARYING if sums_shared else op.VARYING
+            a, b = (_share(x, name) if common == op.VARYING else op.cast_to(x, (name,), common) for x in (a, b))
+    return a, b
 
 
-def _share(ct: Any, names: Sequence) -> Any:
-    """Each device's part of a sum, in equal parts."""
-    if not names:
+def _share(ct: Any, name: Any) -> Any:
+    """Each device's part of a sum along an axis, in equal parts; a share that it is already."""
+    if op.state_along(get_aval(ct), name) == op.VARYING:
         return ct
-    count = math.prod(axis_size(name) for name in names)
-    return vary(div(ct, np.asarray(count, get_aval(ct).dtype)), names)
+    return vary(div(ct, np.asarray(axis_size(name), get_aval(ct).dtype)), (name,))
 
 
 @cached_by_jaxpr

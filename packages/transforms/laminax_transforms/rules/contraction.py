@@ -48,16 +48,22 @@ def _dot_general_transpose(ct: Any, lhs: Any, rhs: Any, *, dimension_numbers: tu
                            **params: Any) -> list[Any]:
     if is_linear(lhs):
         numbers, permutation = _lhs_adjoint(len(lhs.shape), len(get_aval(rhs).shape), dimension_numbers)
-        split = None if lhs._split is None else _before(lhs._split, permutation)
+        split = _before(lhs._split, permutation)
         return [_as_operand(dot_general_p.bind(ct, rhs, dimension_numbers=numbers, out_sharding=split, **params), permutation, lhs), None]
     numbers, permutation = _rhs_adjoint(len(get_aval(lhs).shape), len(rhs.shape), dimension_numbers)
-    split = None if rhs._split is None else _before(rhs._split, permutation)
+    split = _before(rhs._split, permutation)
     return [None, _as_operand(dot_general_p.bind(lhs, ct, dimension_numbers=numbers, out_sharding=split, **params), permutation, rhs)]
 
 
-def _before(split: TypeSharding, permutation: tuple[int, ...] | None) -> TypeSharding:
-    """The sharding of a product that becomes, by the permutation of its axes, the sharding of the cotangent of a value split as `split`."""
-    split = split.of_cotangents()
+def _before(split: TypeSharding | None, permutation: tuple[int, ...] | None) -> TypeSharding | None:
+    """The sharding of a product that becomes, by the permutation of its axes, the sharding of the cotangent of a value split as `split`.
+
+    It says nothing of sums over the devices of a program per device, which the transposition leaves open, or makes, itself.
+    """
+    explicit = None if split is None else split.along_explicit_axes()
+    if explicit is None:
+        return None
+    split = explicit.of_cotangents()
     if permutation is None:
         return split
     entries = [None] * len(permutation)
@@ -154,7 +160,7 @@ def _ragged_dot_general_transpose(ct: Any, lhs: Any, rhs: Any, group_sizes: Any,
     if get_aval(group_sizes).ndim > 1 and outer_ragged_axes(len(lhs.shape), numbers) != numbers[0][1][0]:
         raise NotImplementedError("ragged_dot_general: no transpose rule for group sizes that differ along axes outside the "
                                   "ragged one, except batch axes")
-    params["out_sharding"] = None if operand._split is None else _before(operand._split, permutation)
+    params["out_sharding"] = _before(operand._split, permutation)
     result = ragged_dot_general_p.bind(first, second, group_sizes, ragged_dot_dimension_numbers=adjoint_numbers, **params)
     cts = [None, None, None]
     cts[position] = _as_operand(result, permutation, operand)

@@ -18,7 +18,7 @@ from laminax_ir.ops.shape import full, iota, reshape
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.registry import batching_rule, define_jvp, is_linear, jvp_rule, transpose_rule
-from laminax_transforms.base.zeros import zeros_of
+from laminax_transforms.base.zeros import zero_cotangent, zeros_of
 from laminax_transforms.batching.batch_axes import batch_axis_first, move_axis
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ define_jvp(gather_p, _gather_partial)
 def _gather_transpose(ct: Any, x: Any, indices: Any, *, dimension_numbers: GatherDimensionNumbers, slice_sizes: tuple[int, ...],
                       indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode, fill_value: Any) -> list[Any]:
     dims = ScatterDimensionNumbers(*dimension_numbers)  # field by field the same axes
-    return [scatter_add(zeros_of(x), indices, ct, dims, indices_are_sorted=indices_are_sorted,
+    return [scatter_add(zero_cotangent(x), indices, ct, dims, indices_are_sorted=indices_are_sorted,
                         unique_indices=unique_indices, mode=mode), None]
 
 
@@ -221,7 +221,7 @@ def _scatter_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: An
     updates_aval = updates if is_linear(updates) else get_aval(updates)
     x_ct = updates_ct = None
     if is_linear(x):
-        x_ct = op.scatter_p.bind(ct, indices, zeros_of(updates_aval), **params)
+        x_ct = op.scatter_p.bind(ct, indices, zero_cotangent(updates_aval), **params)
     if is_linear(updates):
         if not params["unique_indices"]:
             raise NotImplementedError("scatter: the transpose with respect to the updates needs unique_indices=True")

@@ -24,7 +24,7 @@ from laminax_ir.programs.primitive import Trait
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.manual_axes import running_along
-from laminax_ir.types.avals import get_aval
+from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rule, linearize_rule, transpose_rule
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 def _axes(params: dict[str, Any]) -> Any:
     """A context in which the named axes of the program are bound."""
-    return running_along([(name, params["mesh"].shape[name]) for name in params["manual_axes"]], params["check_vma"], None,
+    return running_along([(name, params["mesh"].shape[name]) for name in params["manual_axes"]], params["check_vma"], params["mesh"],
                          params.get("unchecked_axes", ()))
 
 
@@ -77,9 +77,7 @@ def _shard_map_linearize(primals: Sequence[Any], tangents: Sequence[Any], **para
         saved = tuple(where == "out" and i >= count for where, i in split.residual_sources)
         linear = _without_axis_on_operands(split.linear, saved)
     unchecked = _unchecked(params)
-    out_specs = [*params["out_specs"],
-                 *(PartitionSpec(tuple(name for name in params["manual_axes"] if name in unchecked or name in aval.named_shape))
-                   for aval in split.primal.out_avals[count:])]
+    out_specs = [*params["out_specs"], *(_residual_spec(aval, params["manual_axes"], unchecked) for aval in split.primal.out_avals[count:])]
     outputs = _call_like(params, primal, primals, params["in_specs"], out_specs)
     if not any(split.out_nonzero):
         return outputs[:count], [ZERO] * count
@@ -89,6 +87,14 @@ def _shard_map_linearize(primals: Sequence[Any], tangents: Sequence[Any], **para
                             [*residual_specs, *(s for s, has in zip(params["in_specs"], nonzero) if has)],
                             [s for s, has in zip(params["out_specs"], split.out_nonzero) if has]))
     return outputs[:count], [next(found) if has else ZERO for has in split.out_nonzero]
+
+
+def _residual_spec(aval: ShapedArray, manual_axes: Sequence[Any], unchecked: Sequence[Any]) -> PartitionSpec:
+    """How a residual, with its new first axis, is split: along the axes along which it may vary; sums that are open stay so."""
+    unreduced, reduced = aval.mat.unreduced, aval.mat.reduced
+    own = frozenset(manual_axes)
+    return PartitionSpec(tuple(name for name in manual_axes if name in unchecked or name in aval.named_shape),
+                         unreduced=unreduced & own, reduced=reduced & own)
 
 
 @cached_by_jaxpr
@@ -117,16 +123,16 @@ def _shard_map_transpose(cts: Sequence[Any], *operands: Any, **params: Any) -> l
     linear, has_ct = tuple(is_linear(x) for x in operands), tuple(ct is not ZERO for ct in cts)
     linear_specs = [s for s, is_lin in zip(params["in_specs"], linear) if is_lin]
     axes = _unchecked(params)
-    unmentioned = tuple(unmentioned_axes(s, axes) for s in linear_specs)
+    unmentioned = tuple(tuple(name for name in unmentioned_axes(s.to_ct_spec(), axes) if name not in s.unreduced) for s in linear_specs)
     with _axes(params):
         adjoint = transpose_jaxpr(params["jaxpr"], linear, has_ct, False, params["check_vma"])
         summed = _with_summed_results(adjoint.jaxpr, tuple(u for u, has in zip(unmentioned, adjoint.out_nonzero) if has))
     sizes = params["mesh"].shape
-    shares = [math.prod(sizes[name] for name in unmentioned_axes(s, axes)) for s in params["out_specs"]]
+    shares = [math.prod(sizes[name] for name in unmentioned_axes(s, axes) if name not in s.reduced) for s in params["out_specs"]]
     given = [_share(ct, count) for ct, count in zip(cts, shares) if ct is not ZERO]
     in_specs = [*(s for s, is_lin in zip(params["in_specs"], linear) if not is_lin),
-                *(s for s, has in zip(params["out_specs"], has_ct) if has)]
-    out_specs = [s for s, has in zip(linear_specs, adjoint.out_nonzero) if has]
+                *(s.to_ct_spec() for s, has in zip(params["out_specs"], has_ct) if has)]
+    out_specs = [s.to_ct_spec() for s, has in zip(linear_specs, adjoint.out_nonzero) if has]
     out = iter(_call_like(params, summed, [*(x for x in operands if not is_linear(x)), *given], in_specs, out_specs))
     nonzero = iter(adjoint.out_nonzero)
     return [(next(out) if next(nonzero) else ZERO) if is_lin else None for is_lin in linear]

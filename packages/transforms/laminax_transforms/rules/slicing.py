@@ -14,7 +14,7 @@ from laminax_ir.ops.shape import broadcast_in_dim, concatenate, full, pad
 from laminax_ir.ops.slicing import dynamic_slice_p, dynamic_update_slice_p
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.registry import batching_rule, define_jvp, define_linear, is_linear, jvp_rule, transpose_rule
-from laminax_transforms.base.zeros import zero_cotangent, zeros_of
+from laminax_transforms.base.zeros import zero_cotangent
 from laminax_transforms.batching.batch_axes import batch_axis_first
 from laminax_transforms.rules.indexing import batch_scatter, gather_batch
 
@@ -64,7 +64,7 @@ def _dynamic_update_slice_transpose(ct: Any, x: Any, update: Any, *starts: Array
     x_ct = update_ct = None
     update_aval = update if is_linear(update) else get_aval(update)
     if is_linear(x):
-        x_ct = dynamic_update_slice_p.bind(ct, zeros_of(update_aval), *starts)
+        x_ct = dynamic_update_slice_p.bind(ct, zero_cotangent(update_aval), *starts)
     if is_linear(update):
         update_ct = dynamic_slice_p.bind(ct, *starts, slice_sizes=update_aval.shape)
     return [x_ct, update_ct, *[None] * len(starts)]

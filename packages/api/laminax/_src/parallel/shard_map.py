@@ -168,9 +168,6 @@ def _check_specs(name: str, specs: Any) -> None:
     for leaf in tree_leaves(specs):
         if not isinstance(leaf, PartitionSpec):
             raise TypeError(f"shard_map: {name} must be a PartitionSpec or a pytree of them, got {leaf!r} of type {type(leaf).__name__}")
-        if leaf.unreduced or leaf.reduced:
-            raise NotImplementedError(f"shard_map: {name} holds {leaf}: types inside of shard_map do not say of sums that they are left "
-                                      "open. Make them before with reshard, or inside with lax.psum.")
 
 
 def _specs_of_types(args: tuple, names: Sequence[Hashable], mesh: Any) -> tuple:
@@ -184,8 +181,11 @@ def _specs_of_types(args: tuple, names: Sequence[Hashable], mesh: Any) -> tuple:
                         "type Auto, and types say how values are split over Explicit axes only.")
 
     def spec_of(x: Any) -> PartitionSpec:
-        split = get_aval(x)._split
-        return PartitionSpec(*[tuple(n for n in names_of(entry) if n in names) for entry in (() if split is None else split.spec)])
+        split, own = get_aval(x)._split, frozenset(names)
+        if split is None:
+            return PartitionSpec()
+        return PartitionSpec(*[tuple(n for n in names_of(entry) if n in own) for entry in split.spec],
+                             unreduced=split.spec.unreduced & own, reduced=split.spec.reduced & own)
     return tree_map(spec_of, args)
 
 
@@ -248,19 +248,27 @@ def _check_names(title: str, what: str, specs: Sequence[PartitionSpec], names: t
         if unknown := [name for name in spec.names() if name not in names]:
             raise ValueError(f"{title}: {what} refers to {unknown[0]!r}, in {spec}, which is not an axis that the function runs along. "
                              f"These are {names}.")
+        for state, found in (("unreduced", spec.unreduced), ("reduced", spec.reduced)):
+            if unknown := sorted(found.difference(names), key=str):
+                raise ValueError(f"{title}: {state} in {what} {spec} can only be used when the mesh passed to shard_map contains axis "
+                                 f"names of type `Manual`: the function does not run along {unknown[0]!r}, but along {names}.")
 
 
 def _check_types(title: str, avals: Sequence[ShapedArray], specs: Sequence[PartitionSpec], mesh: Any, names: tuple,
                  namer: Callable[[int], str]) -> None:
     """Checks that arguments over a mesh of explicit axes alone are split as in_specs say: shard_map does not reshard them.
 
+    Sums that are open must be those of in_specs over any mesh.
+
     Raises:
-      ValueError: if an argument is split otherwise.
-      NotImplementedError: if an argument, or its cotangent, is a sum that is left open.
+      ValueError: if an argument is split otherwise, or other sums are open in it.
     """
-    if open_sums := [i for i, aval in enumerate(avals) if aval._split is not None and aval._split.has_sums]:
-        raise NotImplementedError(f"{title}: the argument {namer(open_sums[0])}, {avals[open_sums[0]].str_short()}, is unreduced or "
-                                  "reduced along mesh axes, which types inside of shard_map do not say. Use reshard on it first.")
+    for i, (aval, spec) in enumerate(zip(avals, specs)):
+        for state, sums in (("unreduced", spec.unreduced), ("reduced", spec.reduced)):
+            have = frozenset() if aval._split is None else getattr(aval._split.spec, state).intersection(names)
+            if have != sums:
+                raise ValueError(f"{title}: in_specs containing {state} {spec} passed to shard_map should be equal to the {state} present "
+                                 f"on the in_aval {aval.str_short()}, of {namer(i)}. `reshard` makes sums, or says that they are open.")
     if set(names) != set(mesh.axis_names) or set(names) != set(mesh.explicit_axes):
         return
     for i, (aval, spec) in enumerate(zip(avals, specs)):
@@ -277,7 +285,7 @@ def _part(title: str, argument: Callable[[], str], aval: ShapedArray, spec: Part
           check_vma: bool) -> ShapedArray:
     """The type of a device's part, with the axes along which it varies."""
     try:
-        part = local_aval(aval, spec, mesh, names)
+        part = local_aval(aval, spec, mesh, names, check_vma)
     except ValueError as error:
         raise ValueError(f"{title}: {argument()}, {error}") from None
     if not check_vma:
@@ -292,6 +300,11 @@ def _check_results(title: str, traced: TracedFunction, specs: Sequence[Partition
         if len(spec) > aval.ndim:
             raise ValueError(f"{what} which has rank {aval.ndim}, cannot be put together as {spec}, which has length {len(spec)}. Shorten "
                              "the spec, or give the result more axes.")
+        for state in ("unreduced", "reduced") if check_vma else ():
+            if (found := getattr(aval.mat, state).intersection(names)) != getattr(spec, state):
+                raise ValueError(f"{what} and out_specs do not fit: out_specs passed to shard_map should be equal to the {state} present "
+                                 f"on the out_aval. Got out_specs={spec} and out_aval={aval.str_short()}, which is {state} along "
+                                 f"{_braced(found, names)}. Change out_specs, or use lax.psum or lax.pcast on the result.")
         varying = [name for name in names if name in aval.named_shape and name not in set(spec.names())]
         if check_vma and varying:
             raise ValueError(f"{what} may vary along the mesh axes {tuple(varying)}, and its out_specs {spec} says that it does not: "
