@@ -7,6 +7,7 @@ from typing import Any, Callable, Sequence
 from laminax_ir.ops.calls import CustomVJPCall, checkpoint_p, custom_vjp_call_p, jit_p, run_forward
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.recording.discharge import DischargingTrace, discharge_rules, discharged, eval_with_refs
+from laminax_ir.recording.stashes import keeping_stashes
 from laminax_ir.refs.refs import values_in, write_back
 from laminax_ir.tracing.trace import state
 
@@ -21,6 +22,7 @@ def _jit(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
 
 
 @discharge_rules(checkpoint_p)
+@keeping_stashes
 def _checkpoint(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     return _pure_call(checkpoint_p, operands, params)
 

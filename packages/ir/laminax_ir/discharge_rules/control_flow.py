@@ -9,6 +9,7 @@ from laminax_ir.ops.control_primitives import cond_p, scan_p, while_p
 from laminax_ir.programs.jaxpr import Var
 from laminax_ir.recording.discharge import PureProgram, discharge_rules, discharged, eval_with_refs, inner_aval, variant
 from laminax_ir.recording.staging_trace import record_program
+from laminax_ir.recording.stashes import keeping_stashes
 from laminax_ir.refs.refs import values_in, write_back
 
 
@@ -17,6 +18,7 @@ def _parameters(program: PureProgram) -> list[Var]:
 
 
 @discharge_rules(cond_p)
+@keeping_stashes
 def _cond(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     index, *operands = operands
     programs = [discharged(branch) for branch in params["branches"]]
@@ -38,6 +40,7 @@ def _parted(values: Sequence[Any], flags: Sequence[bool]) -> tuple[list[Any], li
 
 
 @discharge_rules(scan_p)
+@keeping_stashes
 def _scan(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """References that are written to become carried values; scanned ones are sliced, and the slices that are written are stacked."""
     program = discharged(params["jaxpr"])

@@ -11,28 +11,31 @@ import enum
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
+from laminax_ir.ops.shape import full
 from laminax_ir.programs.check_rules import call_faults, check_rule
 from laminax_ir.programs.dce import dce_closed_jaxpr, dce_rule
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
-from laminax_ir.programs.primitive import CALL_TRAITS, Primitive, effects_rule, shape_rule
+from laminax_ir.programs.primitive import CALL_TRAITS, Primitive, Trait, effects_rule, shape_rule
 from laminax_ir.programs.printer_params import equation_rule
 from laminax_ir.recording.staging import stage
 from laminax_ir.recording.staging_trace import StagingTrace
-from laminax_ir.refs.refs import Ref, ValueRef, values_in, write_back
+from laminax_ir.recording.stashes import can_be_stashed
+from laminax_ir.refs.refs import Ref, ValueRef, new_ref, read, values_in, write_back
 from laminax_ir.symbolic.sized_programs import at_sizes
 from laminax_ir.tracing.trace import state
-from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.types.ref_types import AbstractRef
 
 if TYPE_CHECKING:
     from laminax_ir.programs.effects import DebugEffect
 
-jit_p = Primitive("jit", multiple_results=True, family="calls", traits=CALL_TRAITS)
-checkpoint_p = Primitive("checkpoint", multiple_results=True, family="calls", traits=CALL_TRAITS)
+jit_p = Primitive("jit", multiple_results=True, family="calls", traits=(*CALL_TRAITS, Trait.PASSES_STASHES))
+checkpoint_p = Primitive("checkpoint", multiple_results=True, family="calls", traits=(*CALL_TRAITS, Trait.PASSES_STASHES))
 name_p = Primitive("name", family="calls", traits=CALL_TRAITS)
 custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True, family="calls", traits=CALL_TRAITS)
 custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True, family="calls", traits=CALL_TRAITS)
-custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True, family="calls", traits=CALL_TRAITS)
+custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True, family="calls", traits=(*CALL_TRAITS, Trait.STASHES))
 # The tangent map of a custom_vjp call: linear in the tangents, known only by its transpose, so it cannot be run.
 custom_vjp_tangent_p = Primitive("custom_vjp_tangent", multiple_results=True, family="calls", traits=CALL_TRAITS)
 
@@ -325,40 +328,95 @@ class CustomVJPCall:
         return custom_vjp_call_p, [*consts, *self.operands], params
 
     def bind_without_refs(self) -> list[Any]:
-        """Makes the call, which has references among its operands, as one of arrays, whose last values are further results. They have no
-        cotangents, and the backward pass cannot reach the references: it runs when they are values of a program that has ended."""
+        """Makes the call, which has references among its operands, as one of arrays, whose last values are further results.
+
+        A reference that the forward rule hands to the backward rule is stashed. What is in it while the backward pass runs goes through the
+        transposed program as the cotangent of the array: the cotangent of the further result is what is there before the backward rule,
+        the one of the operand what is there after it. A transformation that opens such a way for a reference says so by a tangent of the
+        array; see `recording.stashes`.
+        """
         operands = self.operands
-        avals = [x.aval if isinstance(x, Ref) else None for x in operands]
+        stashes = self._stashes()
         written: list[bool] = []
 
-        def boxed(values: Sequence[Any]) -> list[Any]:
-            return [x if aval is None else ValueRef(state.trace, aval, x) for aval, x in zip(avals, values)]
-
-        def last_values(args: Sequence[Any], values: Sequence[Any]) -> list[Any]:
-            if not written:
-                written.extend(isinstance(arg, ValueRef) and arg.value is not x for arg, x in zip(args, values))
-            return [arg.value for arg, is_written in zip(args, written) if is_written]
-
         def fun(*values: Any) -> list[Any]:
-            args = boxed(values)
-            results = self.fun(*args)
-            return [*results, *last_values(args, values)]
+            args = _boxed(operand_avals, values)
+            return [*self.fun(*args), *_last_values(args, values, stashes, written)]
+
+        operand_avals = [x.aval if isinstance(x, Ref) else None for x in operands]
 
         def fwd(values: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list[Any], Any, Callable[..., Any]]:
-            args = boxed(values)
+            args = _boxed(operand_avals, values)
             results, residuals, bwd = run_forward(self.fwd, self.bwd, args, perturbed)
-            if any(isinstance(x, Ref) for x in residuals):
+            places = {i: next(k for k, arg in enumerate(args) if arg is x) for i, x in enumerate(residuals) if isinstance(x, Ref)}
+            if not all(k in stashes and perturbed[k] for k in places.values()):
                 raise NotImplementedError(f"custom_vjp function {self.name}: its forward rule hands a reference to the backward rule, "
-                                          "and the call is inside of a loop, a branch or a checkpointed function, which is not supported. "
-                                          "Call it outside of them, or hand over the array in the reference.")
-            count = len(results)
-            return [*results, *last_values(args, values)], residuals, lambda residuals, cts: bwd(residuals, cts[:count])
+                                          "and the call is inside of a loop, a branch or a checkpointed function. That is supported for "
+                                          "references to floating-point arrays, under grad, vjp and linearize, where nothing else there "
+                                          "uses the reference. Call it outside of them, or hand over the array in the reference.")
+            last = _last_values(args, values, stashes, written)
+            returned = [i for i, is_written in enumerate(written) if is_written]
+            backward = _backward_with_stashes(bwd, len(results), {k: returned.index(k) for k in stashes}, places, operand_avals)
+            return [*results, *last], [x for i, x in enumerate(residuals) if i not in places], backward
 
         fwd.__name__ = getattr(self.fwd, "__name__", "fwd")
         outs = CustomVJPCall(fun, fwd, self.bwd, values_in(operands), self.name).bind()
         count = len(outs) - sum(written)
         write_back(operands, written, outs[count:])
         return outs[:count]
+
+    def _stashes(self) -> frozenset[int]:
+        """The places of the operands, references to floating-point arrays, that the forward rule hands to the backward rule."""
+        avals = [get_aval(x) for x in self.operands]
+        found: set[int] = set()
+
+        def forward(*args: Any) -> list[Any]:
+            _, residuals, _ = run_forward(self.fwd, self.bwd, args, [True] * len(args))
+            found.update(i for i, arg in enumerate(args) if isinstance(arg, Ref) and any(x is arg for x in residuals))
+            return []
+
+        if any(can_be_stashed(aval) for aval in avals):
+            stage(forward, avals, self.name, keeps_refs=True)
+        return frozenset(i for i in found if can_be_stashed(avals[i]))
+
+
+def _boxed(avals: Sequence[AbstractRef | None], values: Sequence[Any]) -> list[Any]:
+    """The operands of a call, with a reference to the value where there was one."""
+    return [x if aval is None else ValueRef(state.trace, aval, x) for aval, x in zip(avals, values)]
+
+
+def _last_values(args: Sequence[Any], values: Sequence[Any], stashes: frozenset[int], written: list[bool]) -> list[Any]:
+    """The last values of the references that are written to or stashed; `written` gets which these are, when it is first known."""
+    if not written:
+        written.extend(i in stashes or isinstance(arg, ValueRef) and arg.value is not x for i, (arg, x) in enumerate(zip(args, values)))
+    return [arg.value for arg, is_written in zip(args, written) if is_written]
+
+
+def _backward_with_stashes(bwd: Callable[..., Any], count: int, channels: dict[int, int], places: dict[int, int],
+                           avals: Sequence[AbstractRef | None]) -> Callable[..., Any]:
+    """The backward rule of a call without references, for one whose cotangents bring what is in stashed references.
+
+    Args:
+      bwd: the rule.
+      count: the number of results of the function itself.
+      channels: the places of the stashed operands; for each the number of its last value among those that are returned.
+      places: for the places of references in the residuals those of the operands.
+      avals: the types of the operands that are references.
+    """
+    def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+        own, contents = cts[:count], {k: cts[count + n] for k, n in channels.items()}
+        if channels and not any(map(is_array_like, own)):  # no result has a cotangent: the rule does not run
+            return [contents.get(k) for k in range(len(avals))]
+        boxes = {k: new_ref(x if is_array_like(x) else full(aval.shape, 0, aval.dtype))
+                 for k, x in contents.items() if (aval := avals[k]) is not None}
+        given, kept = iter(residuals), []
+        for i in range(len(residuals) + len(places)):
+            kept.append(boxes[places[i]] if i in places else next(given))
+        in_cts = list(bwd(kept, own))
+        for k, box in boxes.items():
+            in_cts[k] = read(box)
+        return in_cts
+    return backward
 
 
 def run_forward(fwd: Callable[..., Any], bwd: Callable[..., Any], operands: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list[Any],

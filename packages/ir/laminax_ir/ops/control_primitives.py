@@ -31,9 +31,9 @@ from laminax_ir.types.type_shardings import in_use
 if TYPE_CHECKING:
     from laminax_ir.programs.effects import OrderedDebugEffect
 
-cond_p = Primitive("cond", multiple_results=True, family="control_flow", traits=(Trait.TYPES_ITS_RESULTS,))
+cond_p = Primitive("cond", multiple_results=True, family="control_flow", traits=(Trait.TYPES_ITS_RESULTS, Trait.PASSES_STASHES))
 while_p = Primitive("while", multiple_results=True, family="control_flow", traits=(Trait.TYPES_ITS_RESULTS,))
-scan_p = Primitive("scan", multiple_results=True, family="control_flow", traits=(Trait.TYPES_ITS_RESULTS,))
+scan_p = Primitive("scan", multiple_results=True, family="control_flow", traits=(Trait.TYPES_ITS_RESULTS, Trait.PASSES_STASHES))
 platform_index_p = Primitive("platform_index", family="control_flow", traits=(Trait.TYPES_ITS_RESULTS,))
 
 hide_params(scan_p, linear=..., _split_transpose=False)

@@ -28,6 +28,8 @@ class Trait(enum.Enum):
     ELEMENTWISE = "each element of the result is made of the operands' elements at its place, to which they are broadcast"
     TYPES_ITS_RESULTS = "the shape rule says of the results how they are split and where they lie, too"
     PASSES_RESULTS_ON = "the results are those of the programs that it calls, or its operands, and no values of its own"
+    STASHES = "hands references among its operands to a backward rule"
+    PASSES_STASHES = "the parameters of its programs are its operands, without the choice of a branch; derivatives are made of programs"
     RUNS_PER_DEVICE = "each device of the mesh, a parameter of this name, runs a program on its part"
 
 

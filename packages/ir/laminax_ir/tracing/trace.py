@@ -43,6 +43,7 @@ class Trace:
     records_tangents = False  # whether it passes operations without tangents on to its parent
     is_recorded = False  # whether equations can be copied through it (see `recordings`)
     recording_key: Any = None  # these equations depend on it; None: they are the parent's. With a key, it has `split` and `join`
+    keeps_stashes = False  # whether operations that only stash references are interpreted by `process_stashes`
     records_refs = False  # whether operations on references are recorded, with `record_new_ref` and `record_ref`
 
     parent: Trace  # interprets the operations that this trace passes on; the bottom trace has none
@@ -95,6 +96,10 @@ class Trace:
     def without_part(self, x: Any) -> Any | None:
         """The value as the parent trace has it; None if it belongs to this trace, which has more of it, such as a tangent."""
         return None if isinstance(x, Tracer) and x._trace is self else x
+
+    def process_stashes(self, rule: Any, operands: Any, params: Any, places: Any) -> Any:
+        """Applies a discharge rule to an operation that only stashes the references at some places; asked where `keeps_stashes`."""
+        return rule(operands, params)
 
     def check_writes_ref(self, ref: Any, adds: bool) -> None:
         """Raises where a function under this trace must not write to a reference that lives outside of it."""

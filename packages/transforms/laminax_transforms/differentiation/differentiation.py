@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence, cast
 
 from laminax_ir.options import config
 from laminax_ir.programs.primitive import Primitive
+from laminax_ir.refs.refs import ValueRef, read
 from laminax_ir.tracing import source
 from laminax_ir.tracing.leaks import check_for_leaks
 from laminax_ir.tracing.manual_axes import checked_axes
@@ -22,6 +23,7 @@ from laminax_transforms.base.zeros import ZERO
 from laminax_transforms.differentiation.custom_vjp_tangents import linearize_custom_vjp
 from laminax_transforms.differentiation.differentiated_refs import differentiated_write_error
 from laminax_transforms.differentiation.linear import LinearProgram, LinearTracer, TangentTrace
+from laminax_transforms.differentiation.stashed_refs import way_in, way_out
 from laminax_transforms.differentiation.varying import tangents_like
 
 if TYPE_CHECKING:
@@ -150,10 +152,24 @@ class LinearizeTrace(JVPTrace):
     __slots__ = ()
 
     rules = _LinearizationRules()
+    keeps_stashes = True
 
     def __init__(self, parent: Trace, name: str = "", argument_names: Callable[[int], str] | None = None) -> None:
         super().__init__(parent, name)
         self.rule_trace = TangentTrace(parent, name, argument_names)
+
+    def process_stashes(self, rule: Any, operands: Sequence[Any], params: dict[str, Any], places: Sequence[int]) -> Any:
+        """The references at these places get tangents, whose cotangents are what is in them while the backward pass runs."""
+        if all(self.split(x)[1] is ZERO for x in operands):
+            return rule(operands, params)
+        tape, given = cast(TangentTrace, self.rule_trace), list(operands)
+        for i in places:
+            ref = operands[i]
+            given[i] = ValueRef(self, ref.aval, self.join(read(ref), way_out(tape, ref)))
+        results = rule(given, params)
+        for i in places:
+            way_in(tape, operands[i], self.split(given[i].value)[1])
+        return results
 
 
 def jvp_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any], name: str = "") \

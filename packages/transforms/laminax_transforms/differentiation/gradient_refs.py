@@ -98,7 +98,7 @@ def _towards(program: LinearProgram, wanted: Sequence[bool]) -> LinearProgram:
     live = {index for index, is_wanted in zip(program.inputs, wanted) if is_wanted}
     eqns = []
     for eqn in program.eqns:
-        if any(index in live for _, index in eqn.inputs):
+        if not eqn.inputs or any(index in live for _, index in eqn.inputs):
             eqns.append(eqn)
             live.update(eqn.outputs)
     return LinearProgram(eqns, program.in_avals, program.inputs, program.results, program.out_avals, program.size)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Iterable, Sequence
 
+from laminax_ir.ops.calls import custom_vjp_tangent_p
 from laminax_ir.ops.elementwise import add_p
 from laminax_ir.ops.sharding import in_memory, reshard
 from laminax_ir.tracing.manual_axes import checked_axes
@@ -106,7 +107,7 @@ def transpose_equations(eqns: list[LinearEqn], cts: list[Any], how: Accumulation
         eqn = eqns.pop()
         if eqn.primitive.multiple_results:
             ct = [cts[index] for index in eqn.outputs]
-            if all(c is ZERO for c in ct):
+            if all(c is ZERO for c in ct) and not (eqn.primitive is custom_vjp_tangent_p and not ct):  # which brings cotangents of its own
                 continue
             for index in eqn.outputs:
                 cts[index] = ZERO
