@@ -544,6 +544,11 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
       >>> @shard_map(out_specs=PartitionSpec(unreduced={"x"}))
       ... def total(x):  # its sum over the devices is left open
       ...     return pcast(x.sum(), "x", to="unreduced")
+      >>> def sum_of_steps(x):  # the carry varies along "x" after a step, so it has to before
+      ...     return lax.fori_loop(0, 3, lambda i, carry: carry + x, pcast(np.zeros(2, np.float32), "x", to="varying"))
+      >>> split = laminax.shard_map(sum_of_steps, mesh=mesh, in_specs=PartitionSpec("x"), out_specs=PartitionSpec("x"))
+      >>> split(np.float32([1, 2, 3, 4, 5, 6, 7, 8]))
+      array([ 3.,  6.,  9., 12., 15., 18., 21., 24.], dtype=float32)
     """
     if to not in (VARYING, REDUCED, UNREDUCED):
         raise ValueError(f"pcast: Got unexpected `to` value. Allowed `to` values are: 'varying', 'reduced' and 'unreduced'; got {to!r}.")

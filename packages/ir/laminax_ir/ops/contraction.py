@@ -46,6 +46,12 @@ class Precision(enum.Enum):
     DEFAULT is the platform's fastest way, HIGH a slower and more accurate one, HIGHEST full precision. The names
     that `Precision(name)` takes: "default", "fastest", "bfloat16"; "high", "bfloat16_3x", "tensorfloat32";
     "highest", "float32"; None is DEFAULT.
+
+    Example:
+      >>> dot(np.float32([1, 2]), np.float32([3, 4]), precision=Precision.HIGHEST)
+      array(11., dtype=float32)
+      >>> Precision("tensorfloat32")
+      Precision.HIGH
     """
 
     DEFAULT = 0
@@ -407,6 +413,12 @@ class RaggedDotDimensionNumbers(NamedTuple):
       dot_dimension_numbers: as for `dot_general`, of lhs and of one group of rhs.
       lhs_ragged_dimensions: the axis of lhs that is divided into groups.
       rhs_group_dimensions: the axis of rhs that numbers the groups; empty if the ragged axis is contracting or batch.
+
+    Example:
+      >>> numbers = RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), lhs_ragged_dimensions=(0,), rhs_group_dimensions=(0,))
+      >>> ragged_dot_general(np.float32([[1, 2], [3, 4]]), np.float32([[[1], [0]], [[0], [1]]]), np.int32([1, 1]), numbers)
+      array([[1.],
+             [4.]], dtype=float32)
     """
 
     dot_dimension_numbers: DotDimensionNumbers
@@ -504,6 +516,14 @@ def ragged_dot_general(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike, r
 
     Raises:
       TypeError: if axes, sizes or dtypes do not fit.
+
+    Example:
+      >>> numbers = RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), lhs_ragged_dimensions=(0,), rhs_group_dimensions=(0,))
+      >>> rows, matrices = np.float32([[1, 2], [3, 4], [5, 6]]), np.float32([[[1], [0]], [[0], [1]]])
+      >>> ragged_dot_general(rows, matrices, np.int32([1, 2]), numbers)  # the first row by the first matrix, the others by the second
+      array([[1.],
+             [4.],
+             [6.]], dtype=float32)
     """
     dot_numbers, ragged, group = ragged_dot_dimension_numbers
     numbers = RaggedDotDimensionNumbers(canonicalize_dot_dimension_numbers("ragged_dot_general", dot_numbers),

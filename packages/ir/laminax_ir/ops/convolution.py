@@ -47,6 +47,10 @@ class ConvDimensionNumbers(NamedTuple):
       lhs_spec: the axes of lhs in the order batch, feature, spatial...
       rhs_spec: the axes of rhs in the order output feature, input feature, spatial...
       out_spec: the axes of the result in the order batch, feature, spatial...
+
+    Example:
+      >>> ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2))  # images NHWC, kernels HWIO
+      ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2))
     """
 
     lhs_spec: tuple[int, ...]
@@ -519,6 +523,14 @@ def conv_general_dilated_patches(lhs: ArrayLike, filter_shape: Sequence[int], wi
     Returns:
       An array of n + 2 axes, of the dtype preferred_element_type, by default lhs's, whose feature axis has size
       features * prod(filter_shape), the input's feature varying slowest.
+
+    Raises:
+      TypeError: if filter_shape has not one size per spatial axis.
+
+    Example:
+      >>> conv_general_dilated_patches(np.float32([[[1, 2, 3, 4]]]), (2,), (1,), "VALID")
+      array([[[1., 2., 3.],
+              [2., 3., 4.]]], dtype=float32)
     """
     aval = get_aval(lhs)
     filter_shape = int_tuple("conv_general_dilated_patches", "filter_shape", filter_shape)
@@ -554,6 +566,11 @@ def conv_general_dilated_local(lhs: ArrayLike, rhs: ArrayLike, window_strides: S
 
     Raises:
       ValueError, TypeError: as `conv_general_dilated` and `dot_general`.
+
+    Example:
+      >>> signal, kernels = np.float32([[[1, 2, 3]]]), np.float32([[[1, 10], [1, 10]]])  # a patch of 2 numbers at each of 2 places
+      >>> conv_general_dilated_local(signal, kernels, (1,), "VALID", (2,))
+      array([[[ 3., 50.]]], dtype=float32)
     """
     numbers = conv_dimension_numbers(get_aval(lhs).shape, get_aval(rhs).shape, dimension_numbers)
     patches = conv_general_dilated_patches(lhs, filter_shape, window_strides, padding, lhs_dilation, rhs_dilation, numbers,

@@ -42,7 +42,7 @@ cummin_p = _cumulative("cummin", (dtypes.number,))
 cumlogsumexp_p = _cumulative("cumlogsumexp", (dtypes.inexact,))
 
 
-def _cumulative_function(primitive: Primitive, name: str, text: str, accepted: str) -> Callable:
+def _cumulative_function(primitive: Primitive, name: str, text: str, accepted: str, at: str, shown: str) -> Callable:
     def fun(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
         return primitive.bind(operand, axis=as_int(name, "axis", axis), reverse=bool(reverse))
 
@@ -59,15 +59,24 @@ def _cumulative_function(primitive: Primitive, name: str, text: str, accepted: s
     Raises:
       ValueError: if the axis is out of range.
       TypeError: if the operand is not of {accepted}.
+
+    Example:
+      >>> {name}(np.float32({at}))
+      array({shown}, dtype=float32)
     """
     return with_name(fun, name)
 
 
-cumsum = _cumulative_function(cumsum_p, "cumsum", "sum", "numbers")
-cumprod = _cumulative_function(cumprod_p, "cumprod", "product", "numbers")
-cummax = _cumulative_function(cummax_p, "cummax", "maximum, NaN from the first NaN on,", "numbers")
-cummin = _cumulative_function(cummin_p, "cummin", "minimum, NaN from the first NaN on,", "numbers")
-cumlogsumexp = _cumulative_function(cumlogsumexp_p, "cumlogsumexp", "log(sum(exp(x)))", "floating or complex numbers")
+cumsum = _cumulative_function(cumsum_p, "cumsum", "sum", "numbers",
+                              "[1, 2, 3]", "[1., 3., 6.]")
+cumprod = _cumulative_function(cumprod_p, "cumprod", "product", "numbers",
+                               "[1, 2, 3]", "[1., 2., 6.]")
+cummax = _cumulative_function(cummax_p, "cummax", "maximum, NaN from the first NaN on,", "numbers",
+                              "[1, 3, 2]", "[1., 3., 3.]")
+cummin = _cumulative_function(cummin_p, "cummin", "minimum, NaN from the first NaN on,", "numbers",
+                              "[3, 1, 2]", "[3., 1., 1.]")
+cumlogsumexp = _cumulative_function(cumlogsumexp_p, "cumlogsumexp", "log(sum(exp(x)))", "floating or complex numbers",
+                                    "[0, 0, 0]", "[0.       , 0.6931472, 1.0986123]")
 
 
 # Any associative operation

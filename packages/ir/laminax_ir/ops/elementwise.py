@@ -262,7 +262,12 @@ def ceil(x: ArrayLike) -> Array:
 
 
 class RoundingMethod(enum.IntEnum):
-    """How `round` treats halves."""
+    """How `round` treats halves.
+
+    Example:
+      >>> round(np.float32([0.5, 1.5, 2.5]), RoundingMethod.TO_NEAREST_EVEN)
+      array([0., 2., 2.], dtype=float32)
+    """
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
 
@@ -630,7 +635,7 @@ _KIND_WORDS = {dtypes.number: "integer, floating or complex", dtypes.integer: "i
                dtypes.complexfloating: "complex", np.bool_: "bool", dtypes.extended: "random keys"}
 
 
-def _binary_docstring(primitive: Primitive, text: str) -> str:
+def _binary_docstring(primitive: Primitive, text: str, example: str, shown: str) -> str:
     result = "bool" if text.endswith("a bool array") else "the operands' dtype"
     return f"""Elementwise {text}.
 
@@ -643,10 +648,15 @@ def _binary_docstring(primitive: Primitive, text: str) -> str:
 
     Raises:
       TypeError: if dtypes differ or are others, or shapes do not fit.
+
+    Example:
+      >>> {example}
+      {shown}
     """
 
 
-def _binary_function(primitive: Primitive, name: str, text: str) -> Callable:
+def _binary_function(primitive: Primitive, name: str, text: str, args: str, shown: str) -> Callable:
+    """The function that binds a primitive of two operands; its docstring shows what the arguments `args` give."""
     def fun(x: Any, y: Any) -> Any:
         if type(y) in PYTHON_SCALARS:
             if type(x) not in PYTHON_SCALARS:
@@ -655,12 +665,14 @@ def _binary_function(primitive: Primitive, name: str, text: str) -> Callable:
             x = scalar_like(x, get_aval(y).dtype)
         return state.trace.process(primitive, (x, y), {})
 
-    fun.__doc__ = _binary_docstring(primitive, text)
+    fun.__doc__ = _binary_docstring(primitive, text, f"{name}({args})", shown)
     return with_name(fun, name)
 
 
-add = _binary_function(add_p, "add", "sum, x + y")
-sub = _binary_function(sub_p, "sub", "difference, x - y")
+add = _binary_function(add_p, "add", "sum, x + y",
+                       "np.float32([1, 2]), np.float32([3, 5])", "array([4., 7.], dtype=float32)")
+sub = _binary_function(sub_p, "sub", "difference, x - y",
+                       "np.float32([1, 2]), np.float32([3, 5])", "array([-2., -3.], dtype=float32)")
 
 
 def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Array:
@@ -692,7 +704,8 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Ar
     return state.trace.process(mul_p, (x, y), {})
 
 
-_mulhi = _binary_function(mulhi_p, "mulhi", "high half of the product x * y: what the dtype does not hold of its bits")
+_mulhi = _binary_function(mulhi_p, "mulhi", "high half of the product x * y: what the dtype does not hold of its bits",
+                          "np.int32([2**20, -2**20]), np.int32([2**20, 2**20])", "array([ 256, -256], dtype=int32)")
 
 
 def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
@@ -700,11 +713,16 @@ def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 mulhi.__doc__ = _mulhi.__doc__
-div = _binary_function(div_p, "div", "quotient, x / y; of integers rounded towards zero")
-rem = _binary_function(rem_p, "rem", "remainder of x / y with the sign of x")
-max = _binary_function(max_p, "max", "maximum; NaN if either is NaN; complex numbers in lexicographic order")
-min = _binary_function(min_p, "min", "minimum; NaN if either is NaN; complex numbers in lexicographic order")
-atan2 = _binary_function(atan2_p, "atan2", "angle of the point (y, x) in radians: arc tangent of x / y with quadrant")
+div = _binary_function(div_p, "div", "quotient, x / y; of integers rounded towards zero",
+                       "np.int32([7, -7]), np.int32([2, 2])", "array([ 3, -3], dtype=int32)")
+rem = _binary_function(rem_p, "rem", "remainder of x / y with the sign of x",
+                       "np.int32([7, -7]), np.int32([4, 4])", "array([ 3, -3], dtype=int32)")
+max = _binary_function(max_p, "max", "maximum; NaN if either is NaN; complex numbers in lexicographic order",
+                       "np.float32([1, np.nan]), np.float32([3, 5])", "array([ 3., nan], dtype=float32)")
+min = _binary_function(min_p, "min", "minimum; NaN if either is NaN; complex numbers in lexicographic order",
+                       "np.float32([1, np.nan]), np.float32([3, 5])", "array([ 1., nan], dtype=float32)")
+atan2 = _binary_function(atan2_p, "atan2", "angle of the point (y, x) in radians: arc tangent of x / y with quadrant",
+                         "np.float32([1, 1]), np.float32([1, -1])", "array([0.7853981, 2.3561945], dtype=float32)")
 
 
 def nextafter(x1: ArrayLike, x2: ArrayLike) -> Array:
@@ -727,26 +745,41 @@ def nextafter(x1: ArrayLike, x2: ArrayLike) -> Array:
     return nextafter_p.bind(*typed(x1, x2))
 
 
-bitwise_and = _binary_function(and_p, "bitwise_and", "and of integers or bools")
-bitwise_or = _binary_function(or_p, "bitwise_or", "or of integers or bools")
-bitwise_xor = _binary_function(xor_p, "bitwise_xor", "exclusive or of integers or bools")
-shift_left = _binary_function(shift_left_p, "shift_left", "x * 2**y in integers of fixed width")
+bitwise_and = _binary_function(and_p, "bitwise_and", "and of integers or bools",
+                               "np.int32([0b1100, -1]), np.int32([0b1010, 5])", "array([8, 5], dtype=int32)")
+bitwise_or = _binary_function(or_p, "bitwise_or", "or of integers or bools",
+                              "np.int32([0b1100, -1]), np.int32([0b1010, 5])", "array([14, -1], dtype=int32)")
+bitwise_xor = _binary_function(xor_p, "bitwise_xor", "exclusive or of integers or bools",
+                               "np.int32([0b1100, -1]), np.int32([0b1010, 5])", "array([ 6, -6], dtype=int32)")
+shift_left = _binary_function(shift_left_p, "shift_left", "x * 2**y in integers of fixed width",
+                              "np.int32([1, -3]), np.int32([4, 1])", "array([16, -6], dtype=int32)")
 shift_right_arithmetic = _binary_function(shift_right_arithmetic_p, "shift_right_arithmetic",
-                                          "right shift of integers that repeats the sign bit")
+                                          "right shift of integers that repeats the sign bit",
+                                          "np.int32([20, -8]), np.int32([2, 1])", "array([ 5, -4], dtype=int32)")
 shift_right_logical = _binary_function(shift_right_logical_p, "shift_right_logical",
-                                       "right shift of integers that fills with zeros")
-eq = _binary_function(eq_p, "eq", "comparison x == y, a bool array")
-ne = _binary_function(ne_p, "ne", "comparison x != y, a bool array")
-lt = _binary_function(lt_p, "lt", "comparison x < y, a bool array")
-le = _binary_function(le_p, "le", "comparison x <= y, a bool array")
-gt = _binary_function(gt_p, "gt", "comparison x > y, a bool array")
-ge = _binary_function(ge_p, "ge", "comparison x >= y, a bool array")
+                                       "right shift of integers that fills with zeros",
+                                       "np.int32([20, -8]), np.int32([2, 1])", "array([         5, 2147483644], dtype=int32)")
+eq = _binary_function(eq_p, "eq", "comparison x == y, a bool array",
+                      "np.float32([1, 2, 3]), np.float32([2, 2, 2])", "array([False,  True, False])")
+ne = _binary_function(ne_p, "ne", "comparison x != y, a bool array",
+                      "np.float32([1, 2, 3]), np.float32([2, 2, 2])", "array([ True, False,  True])")
+lt = _binary_function(lt_p, "lt", "comparison x < y, a bool array",
+                      "np.float32([1, 2, 3]), np.float32([2, 2, 2])", "array([ True, False, False])")
+le = _binary_function(le_p, "le", "comparison x <= y, a bool array",
+                      "np.float32([1, 2, 3]), np.float32([2, 2, 2])", "array([ True,  True, False])")
+gt = _binary_function(gt_p, "gt", "comparison x > y, a bool array",
+                      "np.float32([1, 2, 3]), np.float32([2, 2, 2])", "array([False, False,  True])")
+ge = _binary_function(ge_p, "ge", "comparison x >= y, a bool array",
+                      "np.float32([1, 2, 3]), np.float32([2, 2, 2])", "array([False,  True,  True])")
 
 # IEEE 754 totalOrder: -NaN < -inf < ... < -0.0 < 0.0 < ... < inf < NaN; integers and bools as usual
 _TOTAL_ORDER = "in the total order of IEEE 754, where -0.0 < 0.0 and NaN equals itself and comes last, a bool array"
-eq_to = _binary_function(eq_to_p, "eq_to", f"comparison x == y {_TOTAL_ORDER}")
-lt_to = _binary_function(lt_to_p, "lt_to", f"comparison x < y {_TOTAL_ORDER}")
-le_to = _binary_function(le_to_p, "le_to", f"comparison x <= y {_TOTAL_ORDER}")
+eq_to = _binary_function(eq_to_p, "eq_to", f"comparison x == y {_TOTAL_ORDER}",
+                         "np.float32([-0.0, np.nan]), np.float32([0.0, np.nan])", "array([False,  True])")
+lt_to = _binary_function(lt_to_p, "lt_to", f"comparison x < y {_TOTAL_ORDER}",
+                         "np.float32([-0.0, np.nan]), np.float32([0.0, np.nan])", "array([ True, False])")
+le_to = _binary_function(le_to_p, "le_to", f"comparison x <= y {_TOTAL_ORDER}",
+                         "np.float32([-0.0, np.nan]), np.float32([0.0, np.nan])", "array([ True,  True])")
 
 
 def pow(x: ArrayLike, y: ArrayLike) -> Array:

@@ -24,7 +24,12 @@ fft_p = Primitive("fft", family="fft")
 
 
 class FftType(enum.IntEnum):
-    """The kind of a transform."""
+    """The kind of a transform.
+
+    Example:
+      >>> fft(np.float32([1, 2, 0, -1]), FftType.RFFT, (4,))
+      array([2.+0.j, 1.-3.j, 0.+0.j], dtype=complex64)
+    """
 
     FFT = 0  # complex to complex
     IFFT = 1  # its inverse

@@ -50,6 +50,10 @@ def stage(x: ArrayLike, /) -> Any:
 
     Returns:
       The same value, of x's shape, dtype and weak type: x itself if it is traced already.
+
+    Example:
+      >>> stage(np.float32([1, 2]))
+      array([1., 2.], dtype=float32)
     """
     return x if isinstance(x, Tracer) else stage_p.bind(x)
 
@@ -72,6 +76,13 @@ def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
     Args:
       val: pytree of arrays.
       prevent_mlir_dce: whether the compiler is kept from dropping it too; otherwise it stays in the jaxpr only.
+
+    Example:
+      >>> def f(x):
+      ...     dce_sink(elementwise.sin(x))
+      ...     return x
+      >>> len(laminax.make_jaxpr(f)(1.0).eqns)  # the sine and the sink
+      2
     """
     for leaf in tree_leaves(val):
         dce_sink_p.bind(leaf, prevent_mlir_dce=bool(prevent_mlir_dce))

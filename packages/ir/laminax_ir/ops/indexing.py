@@ -56,6 +56,12 @@ class GatherDimensionNumbers(NamedTuple):
       start_indices_batching_dims: the axes of the indices that they run along with.
 
     The last axis of the indices holds the index vectors.
+
+    Example:
+      >>> rows = GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
+      >>> gather(np.float32([[1, 2], [3, 4]]), np.int32([[1], [0]]), rows, slice_sizes=(1, 2))
+      array([[3., 4.],
+             [1., 2.]], dtype=float32)
     """
 
     offset_dims: tuple[int, ...]
@@ -76,6 +82,12 @@ class ScatterDimensionNumbers(NamedTuple):
       scatter_indices_batching_dims: the axes of the indices that they run along with.
 
     The last axis of the indices holds the index vectors.
+
+    Example:
+      >>> rows = ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,))
+      >>> scatter(np.zeros((2, 2), np.float32), np.int32([[1]]), np.float32([[3, 4]]), rows)
+      array([[0., 0.],
+             [3., 4.]], dtype=float32)
     """
 
     update_window_dims: tuple[int, ...]
@@ -90,6 +102,13 @@ class GatherScatterMode(enum.Enum):
 
     CLIP moves the window in. FILL_OR_DROP reads a fill value and writes nothing. PROMISE_IN_BOUNDS is the caller's
     word that there are none; if there are, the result depends on the platform.
+
+    Example:
+      >>> row = GatherDimensionNumbers(offset_dims=(0,), collapsed_slice_dims=(), start_index_map=(0,))
+      >>> gather(np.float32([1, 2, 3]), np.int32([9]), row, slice_sizes=(2,), mode=GatherScatterMode.CLIP)
+      array([2., 3.], dtype=float32)
+      >>> gather(np.float32([1, 2, 3]), np.int32([9]), row, slice_sizes=(2,), mode="fill", fill_value=0)
+      array([0., 0.], dtype=float32)
     """
 
     CLIP = 1
@@ -301,7 +320,7 @@ def index_take(src: Any, idxs: Sequence, axes: Sequence[int]) -> Array:
 # Scatter
 
 
-def _scatter_function(primitive: Primitive, combine: Callable | None, what: str, order: str) -> Callable:
+def _scatter_function(primitive: Primitive, combine: Callable | None, what: str, order: str, positions: str, shown: str) -> Callable:
     def fun(operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ScatterDimensionNumbers, *,
             indices_are_sorted: bool = False, unique_indices: bool = False, mode: str | GatherScatterMode | None = None) -> Any:
         if type(updates) in dtypes.python_scalar_types:
@@ -309,6 +328,7 @@ def _scatter_function(primitive: Primitive, combine: Callable | None, what: str,
         return _bind_scatter(primitive, operand, scatter_indices, updates, dimension_numbers, indices_are_sorted,
                              unique_indices, mode, _update_jaxpr(combine, get_aval(operand).dtype))
 
+    name = primitive.name.replace("-", "_")
     fun.__doc__ = f"""{what} at many positions.
 
     Args:
@@ -326,8 +346,13 @@ def _scatter_function(primitive: Primitive, combine: Callable | None, what: str,
 
     Raises:
       TypeError: if shapes, dtypes or dimension numbers do not fit together.
+
+    Example:
+      >>> each = ScatterDimensionNumbers(update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,))
+      >>> {name}(np.float32([1, 2, 3]), np.int32({positions}), np.float32([10, 20, 30]), each)
+      array({shown}, dtype=float32)
     """
-    return with_name(fun, primitive.name.replace("-", "_"))
+    return with_name(fun, name)
 
 
 def _bind_scatter(primitive: Primitive, operand: ArrayLike, indices: Any, updates: ArrayLike, dims: ScatterDimensionNumbers,
@@ -353,17 +378,23 @@ def _update_jaxpr(combine: Callable | None, dtype: KeyDType | np.dtype) -> Jaxpr
 
 
 scatter_add = _scatter_function(scatter_add_p, elementwise.add, "Adds updates to an array",
-                                "Otherwise an element gets the sum of all its updates.")
+                                "Otherwise an element gets the sum of all its updates.",
+                                "[[0], [1], [1]]", "[11., 52.,  3.]")
 scatter_sub = _scatter_function(scatter_sub_p, elementwise.sub, "Subtracts updates from an array",
-                                "Otherwise all updates of an element are subtracted.")
+                                "Otherwise all updates of an element are subtracted.",
+                                "[[0], [1], [1]]", "[ -9., -48.,   3.]")
 scatter_mul = _scatter_function(scatter_mul_p, elementwise.mul, "Multiplies an array by updates",
-                                "Otherwise an element is multiplied by all its updates.")
+                                "Otherwise an element is multiplied by all its updates.",
+                                "[[0], [1], [1]]", "[  10., 1200.,    3.]")
 scatter_min = _scatter_function(scatter_min_p, elementwise.min, "Takes the minimum of an array and updates",
-                                "Otherwise an element gets the least of all its updates.")
+                                "Otherwise an element gets the least of all its updates.",
+                                "[[0], [1], [1]]", "[1., 2., 3.]")
 scatter_max = _scatter_function(scatter_max_p, elementwise.max, "Takes the maximum of an array and updates",
-                                "Otherwise an element gets the greatest of all its updates.")
+                                "Otherwise an element gets the greatest of all its updates.",
+                                "[[0], [1], [1]]", "[10., 30.,  3.]")
 scatter = _scatter_function(scatter_p, None, "Writes updates into an array",
-                            "Otherwise one of an element's updates is written; which one is not defined.")
+                            "Otherwise one of an element's updates is written; which one is not defined.",
+                            "[[0], [2], [1]]", "[10., 30., 20.]")
 
 
 def scatter_apply(operand: ArrayLike, scatter_indices: Any, func: Callable, dimension_numbers: ScatterDimensionNumbers, *,
@@ -388,6 +419,11 @@ def scatter_apply(operand: ArrayLike, scatter_indices: Any, func: Callable, dime
     Raises:
       TypeError: if shapes, dtypes or dimension numbers do not fit, or func changes shape or dtype.
       NotImplementedError: if func closes over arrays.
+
+    Example:
+      >>> each = ScatterDimensionNumbers(update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,))
+      >>> scatter_apply(np.float32([1, 2, 3]), np.int32([[0], [2]]), lambda x: -x, each, update_shape=(2,))
+      array([-1.,  2., -3.], dtype=float32)
     """
     aval = get_aval(operand)
     scalar = ShapedArray((), aval.dtype)

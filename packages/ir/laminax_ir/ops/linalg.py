@@ -42,7 +42,12 @@ if TYPE_CHECKING:
 
 
 class EigImplementation(enum.Enum):
-    """The library that computes eigenvalues of general matrices: CUDA's, MAGMA on its host, or LAPACK."""
+    """The library that computes eigenvalues of general matrices: CUDA's, MAGMA on its host, or LAPACK.
+
+    Example:
+      >>> eig(np.float32([[0, 1], [-1, 0]]), implementation=EigImplementation.LAPACK)[0]
+      array([0.+1.j, 0.-1.j], dtype=complex64)
+    """
 
     CUSOLVER = "cusolver"
     MAGMA = "magma"
@@ -50,7 +55,12 @@ class EigImplementation(enum.Enum):
 
 
 class EighImplementation(enum.Enum):
-    """How eigenvalues of Hermitian matrices are found: by QR or divide and conquer, Jacobi's rotations, or QDWH (TPU)."""
+    """How eigenvalues of Hermitian matrices are found: by QR or divide and conquer, Jacobi's rotations, or QDWH (TPU).
+
+    Example:
+      >>> eigh(np.float32([[2, 1], [1, 2]]), implementation=EighImplementation.QR)[1]
+      array([1., 3.], dtype=float32)
+    """
 
     QR = "qr"
     JACOBI = "jacobi"
@@ -58,7 +68,12 @@ class EighImplementation(enum.Enum):
 
 
 class SvdAlgorithm(enum.Enum):
-    """How singular values are found; DEFAULT is the platform's own way."""
+    """How singular values are found; DEFAULT is the platform's own way.
+
+    Example:
+      >>> svd(np.float32([[3, 0], [4, 5]]), compute_uv=False, algorithm=SvdAlgorithm.QR)
+      array([6.708204, 2.236068], dtype=float32)
+    """
 
     DEFAULT = "default"
     QR = "QR"

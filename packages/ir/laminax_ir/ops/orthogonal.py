@@ -78,6 +78,12 @@ def ormqr(a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, tra
       TypeError: if shapes do not fit, or the dtypes are not one of float32, float64, complex64 or complex128, the
         same for all.
       ValueError: if c does not have Q's size on its side.
+
+    Example:
+      >>> a_transposed, taus = np.linalg.qr(np.float32([[3, 1], [4, 3]]), mode="raw")
+      >>> ormqr(a_transposed.T, taus, np.triu(a_transposed.T))  # Q R
+      array([[3., 1.],
+             [4., 3.]], dtype=float32)
     """
     return ormqr_p.bind(a, taus, c, left=bool(left), transpose=bool(transpose))
 
@@ -96,6 +102,11 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> list[Any]:
 
     Raises:
       TypeError: if a is not square or empty, or its dtype is not float32, float64, complex64 or complex128.
+
+    Example:
+      >>> a, d, e, taus = tridiagonal(np.float32([[2, 1], [1, 2]]))
+      >>> d, e
+      (array([2., 2.], dtype=float32), array([1.], dtype=float32))
     """
     return tridiagonal_p.bind(a, lower=bool(lower))
 

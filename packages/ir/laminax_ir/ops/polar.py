@@ -44,6 +44,13 @@ def qdwh(x: ArrayLike, *, is_hermitian: bool = False, max_iterations: int | None
       TypeError: if x is no matrix, or its dtype is another one.
       ValueError: if x has fewer rows than columns, or max_iterations is negative.
 
+    Example:
+      >>> u, h, iterations, is_converged = qdwh(np.float32([[0, -2], [3, 0]]))
+      >>> u, h
+      (array([[ 0., -1.],
+             [ 1.,  0.]], dtype=float32), array([[3., 0.],
+             [0., 2.]], dtype=float32))
+
     Source: Nakatsukasa, Bai and Gygi, "Optimizing Halley's iteration for computing the matrix polar decomposition", SIAM
     J. Matrix Anal. Appl. 31, 2010.
     """

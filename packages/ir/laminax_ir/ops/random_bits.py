@@ -45,7 +45,13 @@ random_clone_p = Primitive("random_clone", family="random_bits")
 
 
 class RandomAlgorithm(enum.IntEnum):
-    """The algorithm of `rng_bit_generator`."""
+    """The algorithm of `rng_bit_generator`.
+
+    Example:
+      >>> key, bits = rng_bit_generator(np.uint32([0, 0, 0, 1]), (4,), algorithm=RandomAlgorithm.RNG_THREE_FRY)
+      >>> bits.shape
+      (4,)
+    """
 
     RNG_DEFAULT = 0  # the platform's own
     RNG_THREE_FRY = 1  # Threefry-2x32
@@ -137,6 +143,11 @@ def rng_bit_generator(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = n
 
     Raises:
       TypeError: if the key has another shape or dtype, or the dtype is none of the four.
+
+    Example:
+      >>> key, bits = rng_bit_generator(np.uint32([0, 0, 0, 1]), (2, 3), np.uint8)
+      >>> key.shape, bits.shape, bits.dtype.name
+      ((4,), (2, 3), 'uint8')
     """
     dtype = dtypes.requested_dtype(dtype, fun_name="rng_bit_generator")
     if dtype not in UINT_DTYPES.values():

@@ -78,6 +78,11 @@ def scaled_dot(lhs: ArrayLike, rhs: ArrayLike, *, lhs_scale: Any = None, rhs_sca
     Raises:
       TypeError: if shapes do not fit, or a dtype is not floating.
       ValueError: if dimension_numbers is malformed, or not given for operands of other ranks.
+
+    Example:
+      >>> lhs, rhs = np.float32([[1, 2, 3, 4]]), np.float32([[1], [1], [1], [1]])
+      >>> scaled_dot(lhs, rhs, lhs_scale=np.float32([[1, 10]]), preferred_element_type=np.float32)  # 1 + 2 + 10 (3 + 4)
+      array([[73.]], dtype=float32)
     """
     lhs_aval, rhs_aval = get_aval(lhs), get_aval(rhs)
     if dimension_numbers is None:

@@ -100,6 +100,10 @@ def conv_general_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
 
     Raises:
       ShapeError, ValueError: if the arguments do not fit each other.
+
+    Example:
+      >>> conv_general_shape_tuple((8, 28, 28, 3), (5, 5, 3, 16), (1, 1), "VALID", ("NHWC", "HWIO", "NHWC"))
+      (8, 24, 24, 16)
     """
     lhs_spec, rhs_spec, out_spec = _numbers_of("conv_general_shape_tuple", dimension_numbers)
     lhs, rhs = _arranged(lhs_shape, lhs_spec), _arranged(rhs_shape, rhs_spec)

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 
 
 class AccuracyMode(enum.Enum):
-    """Which of a compiler's implementations of a function is taken: the most accurate one, or the compiler's default."""
+    """Which of a compiler's implementations of a function is taken: the most accurate one, or the compiler's default.
+
+    Example:
+      >>> exp(np.float32([0, 1]), accuracy=AccuracyMode.HIGHEST)
+      array([1.       , 2.7182817], dtype=float32)
+    """
 
     HIGHEST = 1
     DEFAULT = 2
@@ -27,6 +32,10 @@ class Tolerance:
 
     Raises:
       ValueError: if one is negative.
+
+    Example:
+      >>> exp(np.float32([0, 1]), accuracy=Tolerance(rtol=1e-6))
+      array([1.       , 2.7182817], dtype=float32)
     """
 
     atol: float = 0.0

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
 
 
-def _binary(name: str, function: Callable, text: str, raises: str = "") -> Callable:
+def _binary(name: str, function: Callable, text: str, args: str, result: str, raises: str = "") -> Callable:
     def fun(x: ArrayLike, y: ArrayLike, /) -> Array:
         x, y = ensure_arrays(name, x, y)
         return function(x, y)
@@ -52,17 +52,31 @@ def _binary(name: str, function: Callable, text: str, raises: str = "") -> Calla
 
     Args:
       x: an array or scalar.
-      y: an array or scalar; shapes are broadcast and dtypes promoted.{raises}
+      y: an array or scalar; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      An array of the joint shape and of the promoted dtype.
+
+    Raises:
+      TypeError: if an argument is a list or tuple, or not of numbers{raises}; or if the shapes do not broadcast.
+
+    Example:
+      >>> jnp.{name}({args})
+      {result}
     """)
 
 
 add = builtin_ufunc(0, on_tracers=operators.add, reduce=methods.sum_, accumulate=methods.cumsum, at=methods.update("add"))(
-    _binary("add", operators.add, "x + y; of bools, or"))
+    _binary("add", operators.add, "x + y; of bools, or", "jnp.array([1, 2]), 0.5",
+            "Array([1.5, 2.5], dtype=float32)"))
 subtract = builtin_ufunc(on_tracers=operators.subtract, at=methods.update("subtract"))(
-    _binary("subtract", operators.subtract, "x - y", "\n\n    Raises:\n      TypeError: for bools."))
+    _binary("subtract", operators.subtract, "x - y", "jnp.array([5, 3]), jnp.array([1, 4])",
+            "Array([ 4, -1], dtype=int32)", ", or of bools"))
 multiply = builtin_ufunc(1, on_tracers=operators.multiply, reduce=methods.prod, accumulate=methods.cumprod, at=methods.update("multiply"))(
-    _binary("multiply", operators.multiply, "x * y; of bools, and"))
-true_divide = fused(_binary("true_divide", operators.true_divide, "x / y; integers are taken as floats"))
+    _binary("multiply", operators.multiply, "x * y; of bools, and", "jnp.array([2., 3.]), jnp.array([[1.], [10.]])",
+            "Array([[ 2.,  3.],\n             [20., 30.]], dtype=float32)"))
+true_divide = fused(_binary("true_divide", operators.true_divide, "x / y; integers are taken as floats", "jnp.array([1, 3]), 2",
+            "Array([0.5, 1.5], dtype=float32)"))
 divide = alias(true_divide, "divide")
 
 
@@ -170,13 +184,43 @@ def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 @builtin_ufunc(reduce=methods.extreme("max"), at=methods.update("max"))
 def maximum(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """The greater of x and y, elementwise; NaN if either is NaN; complex numbers in lexicographic order."""
+    """The greater of x and y, elementwise; NaN if either is NaN; complex numbers in lexicographic order.
+
+    Args:
+      x: an array or scalar.
+      y: an array or scalar; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      An array of the joint shape and of the promoted dtype.
+
+    Raises:
+      TypeError: if an argument is a list or tuple; or if the shapes do not broadcast.
+
+    Example:
+      >>> jnp.maximum(jnp.array([1., jnp.nan, 3.]), 2.)
+      Array([ 2., nan,  3.], dtype=float32)
+    """
     return op.max(*promote_arrays("maximum", x, y))
 
 
 @builtin_ufunc(reduce=methods.extreme("min"), at=methods.update("min"))
 def minimum(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """The lesser of x and y, elementwise; NaN if either is NaN; complex numbers in lexicographic order."""
+    """The lesser of x and y, elementwise; NaN if either is NaN; complex numbers in lexicographic order.
+
+    Args:
+      x: an array or scalar.
+      y: an array or scalar; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      An array of the joint shape and of the promoted dtype.
+
+    Raises:
+      TypeError: if an argument is a list or tuple; or if the shapes do not broadcast.
+
+    Example:
+      >>> jnp.minimum(jnp.array([1., jnp.nan, 3.]), 2.)
+      Array([ 1., nan,  2.], dtype=float32)
+    """
     return op.min(*promote_arrays("minimum", x, y))
 
 
@@ -209,7 +253,22 @@ def _ignoring_nan(name: str, better: Callable, x1: ArrayLike, x2: ArrayLike) -> 
 
 @fused
 def arctan2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """The angle of the point (x2, x1) in radians, from -pi to pi, elementwise."""
+    """The angle of the point (x2, x1) in radians, from -pi to pi, elementwise.
+
+    Args:
+      x1: the second coordinate, an array or scalar.
+      x2: the first coordinate; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      A float array of the joint shape.
+
+    Raises:
+      TypeError: if an argument is a list or tuple; or if the shapes do not broadcast.
+
+    Example:
+      >>> jnp.arctan2(jnp.array([1., 1., -1.]), jnp.array([1., -1., 0.]))
+      Array([ 0.7853982,  2.3561945, -1.5707964], dtype=float32)
+    """
     return op.atan2(*promote_inexact("arctan2", x1, x2))
 
 

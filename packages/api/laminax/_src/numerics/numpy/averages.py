@@ -41,7 +41,8 @@ def mean(a: ArrayLike, axis: Any = None, dtype: DTypeLike | None = None, out: No
 
 
 mean.__doc__ = DOC.format(text="Mean over axes; NaN where there is nothing", dtype="\n      dtype: the dtype of the result; "
-                           "by default a's, or a float for integers.", more=WHERE_DOC, raises="")
+                          "by default a's, or a float for integers.", more=WHERE_DOC, raises="",
+                          example="mean(jnp.array([[1, 2], [3, 5]]), axis=1)", result="Array([1.5, 4. ], dtype=float32)")
 
 
 @fused(static_argnames=("axis", "dtype", "keepdims"))
@@ -133,7 +134,8 @@ VAR_MORE = ("\n      ddof: what is subtracted from the number of elements in the
              "where it is false are left out.\n      mean: the mean, with the axes kept, if it is known already.\n      "
              "correction: another name for ddof.")
 VAR_DTYPE = "\n      dtype: the dtype of the result; by default a's, or a float for integers."
-var.__doc__ = DOC.format(text="Variance over axes: the mean of |a - mean(a)|**2", dtype=VAR_DTYPE, more=VAR_MORE, raises="")
+var.__doc__ = DOC.format(text="Variance over axes: the mean of |a - mean(a)|**2", dtype=VAR_DTYPE, more=VAR_MORE, raises="",
+                         example="var(jnp.array([1., 2., 6.]))", result="Array(4.6666665, dtype=float32)")
 
 
 @fused(static_argnames=("axis", "dtype", "keepdims", "name"))
@@ -186,7 +188,8 @@ def std(a: ArrayLike, axis: Any = None, dtype: DTypeLike | None = None, out: Non
                 keepdims=keepdims, where=where, mean=mean)
 
 
-std.__doc__ = DOC.format(text="Standard deviation over axes, sqrt(var(a))", dtype=VAR_DTYPE, more=VAR_MORE, raises="")
+std.__doc__ = DOC.format(text="Standard deviation over axes, sqrt(var(a))", dtype=VAR_DTYPE, more=VAR_MORE, raises="",
+                         example="std(jnp.array([1., 2., 6.]), ddof=1)", result="Array(2.6457512, dtype=float32)")
 
 
 @fused(static_argnames=("axis", "dtype", "keepdims"))

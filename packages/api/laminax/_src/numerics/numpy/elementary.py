@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _ARRAYS = (ArrayImpl, Tracer)
 
 
-def _unary(name: str, primitive: Primitive, text: str, detail: str = "") -> Callable:
+def _unary(name: str, primitive: Primitive, text: str, at: str, result: str) -> Callable:
     def promoted(x: Any) -> Any:
         if isinstance(x, _ARRAYS) and x.aval.dtype.kind == "f":
             return state.trace.process(primitive, (x,), {})
@@ -53,10 +53,17 @@ def _unary(name: str, primitive: Primitive, text: str, detail: str = "") -> Call
     return named(fun, name, f"""{text}, elementwise.
 
     Args:
-      x: an array or scalar of numbers; integers and bools are taken as floats.{detail}
+      x: an array or scalar of numbers; integers and bools are taken as floats.
 
     Returns:
       An array of x's shape, floating or complex.
+
+    Raises:
+      TypeError: if x is a list or tuple, or not of numbers.
+
+    Example:
+      >>> jnp.{name}(jnp.array([{at}]))
+      Array([{result}], dtype=float32)
     """)
 
 
@@ -66,25 +73,44 @@ def named(fun: Callable, name: str, doc: str) -> Callable:
     return fun
 
 
-exp = _unary("exp", op.exp_p, "Exponential, e**x")
-exp2 = _unary("exp2", op.exp2_p, "Power of two, 2**x")
-expm1 = _unary("expm1", op.expm1_p, "exp(x) - 1, accurate near 0")
-log = _unary("log", op.log_p, "Natural logarithm; -inf at 0, NaN for negative numbers")
-log1p = _unary("log1p", op.log1p_p, "log(1 + x), accurate near 0")
-sqrt = _unary("sqrt", op.sqrt_p, "Square root; NaN for negative real numbers")
-cbrt = _unary("cbrt", op.cbrt_p, "Real cube root")
-sin = _unary("sin", op.sin_p, "Sine; x in radians")
-cos = _unary("cos", op.cos_p, "Cosine; x in radians")
-tan = _unary("tan", op.tan_p, "Tangent; x in radians")
-arcsin = _unary("arcsin", op.asin_p, "Inverse sine in radians, from -pi/2 to pi/2; NaN outside [-1, 1]")
-arccos = _unary("arccos", op.acos_p, "Inverse cosine in radians, from 0 to pi; NaN outside [-1, 1]")
-arctan = _unary("arctan", op.atan_p, "Inverse tangent in radians, from -pi/2 to pi/2")
-sinh = _unary("sinh", op.sinh_p, "Hyperbolic sine")
-cosh = _unary("cosh", op.cosh_p, "Hyperbolic cosine")
-tanh = _unary("tanh", op.tanh_p, "Hyperbolic tangent")
-arcsinh = _unary("arcsinh", op.asinh_p, "Inverse hyperbolic sine")
-arccosh = _unary("arccosh", op.acosh_p, "Inverse hyperbolic cosine; NaN below 1")
-arctanh = _unary("arctanh", op.atanh_p, "Inverse hyperbolic tangent; NaN outside [-1, 1]")
+exp = _unary("exp", op.exp_p, "Exponential, e**x",
+             "0., 1., -2.", "1.        , 2.7182817 , 0.13533528")
+exp2 = _unary("exp2", op.exp2_p, "Power of two, 2**x",
+              "0., 3., -1.", "1. , 8. , 0.5")
+expm1 = _unary("expm1", op.expm1_p, "exp(x) - 1, accurate near 0",
+               "0., 1., 1e-6", "0.0000000e+00, 1.7182819e+00, 1.0000005e-06")
+log = _unary("log", op.log_p, "Natural logarithm; -inf at 0, NaN for negative numbers",
+             "1., 2., 0.", "0.       , 0.6931472,      -inf")
+log1p = _unary("log1p", op.log1p_p, "log(1 + x), accurate near 0",
+               "0., 1., 1e-6", "0.000000e+00, 6.931472e-01, 9.999995e-07")
+sqrt = _unary("sqrt", op.sqrt_p, "Square root; NaN for negative real numbers",
+              "4., 2., 0.", "2.       , 1.4142135, 0.       ")
+cbrt = _unary("cbrt", op.cbrt_p, "Real cube root",
+              "8., -27., 2.", " 2.       , -3.       ,  1.2599211")
+sin = _unary("sin", op.sin_p, "Sine; x in radians",
+             "0., 0.5, 2.", "0.        , 0.47942555, 0.9092974 ")
+cos = _unary("cos", op.cos_p, "Cosine; x in radians",
+             "0., 0.5, 2.", " 1.        ,  0.87758255, -0.41614684")
+tan = _unary("tan", op.tan_p, "Tangent; x in radians",
+             "0., 0.5, 2.", " 0.       ,  0.5463025, -2.1850398")
+arcsin = _unary("arcsin", op.asin_p, "Inverse sine in radians, from -pi/2 to pi/2; NaN outside [-1, 1]",
+                "0., 0.5, -1.", " 0.       ,  0.5235988, -1.5707964")
+arccos = _unary("arccos", op.acos_p, "Inverse cosine in radians, from 0 to pi; NaN outside [-1, 1]",
+                "1., 0.5, -1.", "0.       , 1.0471976, 3.1415927")
+arctan = _unary("arctan", op.atan_p, "Inverse tangent in radians, from -pi/2 to pi/2",
+                "0., 1., -20.", " 0.       ,  0.7853982, -1.5208379")
+sinh = _unary("sinh", op.sinh_p, "Hyperbolic sine",
+              "0., 1., -2.", " 0.       ,  1.1752012, -3.6268604")
+cosh = _unary("cosh", op.cosh_p, "Hyperbolic cosine",
+              "0., 1., -2.", "1.       , 1.5430807, 3.7621956")
+tanh = _unary("tanh", op.tanh_p, "Hyperbolic tangent",
+              "0., 1., -2.", " 0.       ,  0.7615942, -0.9640276")
+arcsinh = _unary("arcsinh", op.asinh_p, "Inverse hyperbolic sine",
+                 "0., 1., -20.", " 0.       ,  0.8813736, -3.689504 ")
+arccosh = _unary("arccosh", op.acosh_p, "Inverse hyperbolic cosine; NaN below 1",
+                 "1., 2., 20.", "0.       , 1.316958 , 3.6882539")
+arctanh = _unary("arctanh", op.atanh_p, "Inverse hyperbolic tangent; NaN outside [-1, 1]",
+                 "0., 0.5, -0.9", " 0.        ,  0.54930615, -1.4722195 ")
 asin = alias(arcsin, "asin")
 acos = alias(arccos, "acos")
 atan = alias(arctan, "atan")

@@ -55,6 +55,10 @@ _ARGS = """
 
     Raises:
       ValueError: if an axis is out of range or given twice, a size is not positive{raises}, or for another norm.
+
+    Example:
+      >>> jnp.fft.{example}
+      {shown}
     """
 _ONE = """n: the size of the transform; a is cut or padded with zeros to {what}. By default {default}.
       axis: the axis to transform."""
@@ -64,19 +68,20 @@ _COMPLEX, _REAL, _HALF = "real or complex", "real", "the half of a spectrum that
 _HALF_SIZE = "; the (last) transformed axis, of size n, has n // 2 + 1 elements"
 
 
-def _doc(text: str, many: str | None, kind: FftType, result: str) -> str:
+def _doc(text: str, many: str | None, kind: FftType, result: str, example: str, shown: str) -> str:
     """A transform's docstring; `many` says which axes are transformed, None stands for one axis."""
     is_inverse_real = kind == FftType.IRFFT
     fields = {"what": "n // 2 + 1 elements" if is_inverse_real else "it",
               "default": "2 * (size - 1) of the (last) axis's size" if is_inverse_real else "the size of a", "axes": many}
     return text + ".\n" + _ARGS.format(
         input={FftType.RFFT: _REAL, FftType.IRFFT: _HALF}.get(kind, _COMPLEX), result=result,
-        sizes=(_ONE if many is None else _MANY).format(**fields), raises=", a is complex" if kind == FftType.RFFT else "")
+        sizes=(_ONE if many is None else _MANY).format(**fields), raises=", a is complex" if kind == FftType.RFFT else "",
+        example=example, shown=shown.replace("\n", "\n      "))
 
 
-def _documented(text: str, many: str | None, kind: FftType, result: str) -> Callable:
+def _documented(text: str, many: str | None, kind: FftType, result: str, at: str, shown: str) -> Callable:
     def decorate(fun: Callable) -> Callable:
-        fun.__doc__ = _doc(text, many, kind, result)
+        fun.__doc__ = _doc(text, many, kind, result, f"{fun.__name__}({at})", shown)
         return fun
     return decorate
 
@@ -84,33 +89,45 @@ def _documented(text: str, many: str | None, kind: FftType, result: str) -> Call
 # --- one axis ---
 
 
-@_documented("Transform of one axis, to frequencies: sum_k a[k] exp(-2πi jk/n)", None, FftType.FFT, "A complex array.")
+@_documented("Transform of one axis, to frequencies: sum_k a[k] exp(-2πi jk/n)", None, FftType.FFT, "A complex array.",
+             "jnp.array([1., 2., 0., -1.])",
+             "Array([2.+0.j, 1.-3.j, 0.+0.j, 1.+3.j], dtype=complex64)")
 def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     return _one_axis("fft", FftType.FFT, a, n, axis, norm)
 
 
-@_documented("Inverse transform of one axis: sum_k a[k] exp(2πi jk/n) / n", None, FftType.IFFT, "A complex array.")
+@_documented("Inverse transform of one axis: sum_k a[k] exp(2πi jk/n) / n", None, FftType.IFFT, "A complex array.",
+             "jnp.array([4., 2.j, 0., -2.j])",
+             "Array([1.+0.j, 0.+0.j, 1.+0.j, 2.+0.j], dtype=complex64)")
 def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     return _one_axis("ifft", FftType.IFFT, a, n, axis, norm)
 
 
-@_documented("Transform of one axis of a real array", None, FftType.RFFT, f"A complex array{_HALF_SIZE}.")
+@_documented("Transform of one axis of a real array", None, FftType.RFFT, f"A complex array{_HALF_SIZE}.",
+             "jnp.array([1., 2., 0., -1.])",
+             "Array([2.+0.j, 1.-3.j, 0.+0.j], dtype=complex64)")
 def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     return _one_axis("rfft", FftType.RFFT, a, n, axis, norm)
 
 
-@_documented("Inverse of `rfft`", None, FftType.IRFFT, "A real array.")
+@_documented("Inverse of `rfft`", None, FftType.IRFFT, "A real array.",
+             "jnp.array([2., 1. - 3.j, 0.])",
+             "Array([ 1.,  2.,  0., -1.], dtype=float32)")
 def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     return _one_axis("irfft", FftType.IRFFT, a, n, axis, norm)
 
 
 @_documented("Transform of one axis of a signal with Hermitian symmetry, of which a is one half: its spectrum is real", None,
-             FftType.IRFFT, "A real array.")
+             FftType.IRFFT, "A real array.",
+             "jnp.array([1., 1.j, 2.])",
+             "Array([ 3.,  1.,  3., -3.], dtype=float32)")
 def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     return _one_axis("hfft", FftType.IRFFT, a, n, axis, _opposite("hfft", norm))
 
 
-@_documented("Inverse of `hfft`", None, FftType.RFFT, f"A complex array{_HALF_SIZE}.")
+@_documented("Inverse of `hfft`", None, FftType.RFFT, f"A complex array{_HALF_SIZE}.",
+             "jnp.array([1., 2., 0., -1.])",
+             "Array([0.5 +0.j  , 0.25+0.75j, 0.  +0.j  ], dtype=complex64)")
 def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     return _one_axis("ihfft", FftType.RFFT, a, n, axis, _opposite("ihfft", norm))
 
@@ -133,22 +150,34 @@ def _one_axis(name: str, kind: FftType, a: Any, n: Any, axis: Any, norm: Any) ->
 _TWO, _ALL = ", two of them", "; by default the last len(s) ones, or all"
 
 
-@_documented("Transform of two axes", _TWO, FftType.FFT, "A complex array.")
+@_documented("Transform of two axes", _TWO, FftType.FFT, "A complex array.",
+             "jnp.array([[1., 2.], [3., 5.]])",
+             "Array([[11.+0.j, -3.+0.j],\n"
+             "       [-5.+0.j,  1.+0.j]], dtype=complex64)")
 def fft2(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Array:
     return _two_axes("fft2", FftType.FFT, a, s, axes, norm)
 
 
-@_documented("Inverse transform of two axes", _TWO, FftType.IFFT, "A complex array.")
+@_documented("Inverse transform of two axes", _TWO, FftType.IFFT, "A complex array.",
+             "jnp.array([[11., -3.], [-5., 1.]])",
+             "Array([[1.+0.j, 2.+0.j],\n"
+             "       [3.+0.j, 5.+0.j]], dtype=complex64)")
 def ifft2(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Array:
     return _two_axes("ifft2", FftType.IFFT, a, s, axes, norm)
 
 
-@_documented("Transform of two axes of a real array", _TWO, FftType.RFFT, f"A complex array{_HALF_SIZE}.")
+@_documented("Transform of two axes of a real array", _TWO, FftType.RFFT, f"A complex array{_HALF_SIZE}.",
+             "jnp.array([[1., 2.], [3., 5.]])",
+             "Array([[11.+0.j, -3.+0.j],\n"
+             "       [-5.+0.j,  1.+0.j]], dtype=complex64)")
 def rfft2(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Array:
     return _two_axes("rfft2", FftType.RFFT, a, s, axes, norm)
 
 
-@_documented("Inverse of `rfft2`", _TWO, FftType.IRFFT, "A real array.")
+@_documented("Inverse of `rfft2`", _TWO, FftType.IRFFT, "A real array.",
+             "jnp.array([[11., -3.], [-5., 1.]])",
+             "Array([[1., 2.],\n"
+             "       [3., 5.]], dtype=float32)")
 def irfft2(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Array:
     return _two_axes("irfft2", FftType.IRFFT, a, s, axes, norm)
 
@@ -159,22 +188,34 @@ def _two_axes(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: Any) ->
     return _transform(name, kind, a, s, axes, norm)
 
 
-@_documented("Transform of several axes", _ALL, FftType.FFT, "A complex array.")
+@_documented("Transform of several axes", _ALL, FftType.FFT, "A complex array.",
+             "jnp.array([[1., 2.], [3., 5.]])",
+             "Array([[11.+0.j, -3.+0.j],\n"
+             "       [-5.+0.j,  1.+0.j]], dtype=complex64)")
 def fftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
     return _transform("fftn", FftType.FFT, a, s, axes, norm)
 
 
-@_documented("Inverse transform of several axes", _ALL, FftType.IFFT, "A complex array.")
+@_documented("Inverse transform of several axes", _ALL, FftType.IFFT, "A complex array.",
+             "jnp.array([[11., -3.], [-5., 1.]])",
+             "Array([[1.+0.j, 2.+0.j],\n"
+             "       [3.+0.j, 5.+0.j]], dtype=complex64)")
 def ifftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
     return _transform("ifftn", FftType.IFFT, a, s, axes, norm)
 
 
-@_documented("Transform of several axes of a real array", _ALL, FftType.RFFT, f"A complex array{_HALF_SIZE}.")
+@_documented("Transform of several axes of a real array", _ALL, FftType.RFFT, f"A complex array{_HALF_SIZE}.",
+             "jnp.array([[1., 2.], [3., 5.]])",
+             "Array([[11.+0.j, -3.+0.j],\n"
+             "       [-5.+0.j,  1.+0.j]], dtype=complex64)")
 def rfftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
     return _transform("rfftn", FftType.RFFT, a, s, axes, norm)
 
 
-@_documented("Inverse of `rfftn`", _ALL, FftType.IRFFT, "A real array.")
+@_documented("Inverse of `rfftn`", _ALL, FftType.IRFFT, "A real array.",
+             "jnp.array([[11., -3.], [-5., 1.]])",
+             "Array([[1., 2.],\n"
+             "       [3., 5.]], dtype=float32)")
 def irfftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
     return _transform("irfftn", FftType.IRFFT, a, s, axes, norm)
 

@@ -18,7 +18,23 @@ get_printoptions, set_printoptions, printoptions, iterable = (
 
 
 def load(file: Any, *args: Any, **kwargs: Any) -> Any:
-    """An array from a file that `save` wrote; parameters as for `numpy.load`, whose archives are returned as they are."""
+    """An array from a file that `save` wrote.
+
+    Args:
+      file: a path, or a file object that is open for reading bytes.
+      args, kwargs: as of `numpy.load`.
+
+    Returns:
+      An array; archives of several arrays are returned as `numpy.load` does.
+
+    Raises:
+      TypeError: if the file holds elements of a dtype that NumPy does not know, and which is not bfloat16.
+
+    Example:
+      >>> jnp.save("numbers.npy", jnp.array([1., 2.]))
+      >>> jnp.load("numbers.npy")
+      Array([1., 2.], dtype=float32)
+    """
     loaded = np.load(file, *args, **kwargs)
     if not isinstance(loaded, np.ndarray):
         return loaded
@@ -33,12 +49,36 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def save(file: Any, arr: ArrayLike, allow_pickle: bool = True) -> None:
-    """Writes an array to a file in NumPy's format; parameters as for `numpy.save`."""
+    """Writes an array to a file in NumPy's format.
+
+    Args:
+      file: a path, to which ".npy" is appended if it does not end so, or a file object that is open for writing bytes.
+      arr: an array.
+      allow_pickle: has no effect on arrays of numbers.
+
+    Example:
+      >>> jnp.save("numbers.npy", jnp.array([1., 2.]))
+      >>> np.load("numbers.npy").tolist()
+      [1.0, 2.0]
+    """
     np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
 
 
 def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
-    """Writes arrays to an archive in NumPy's format; parameters as for `numpy.savez`."""
+    """Writes arrays to an archive in NumPy's format.
+
+    Args:
+      file: a path, to which ".npz" is appended if it does not end so, or a file object that is open for writing bytes.
+      args: arrays, whose names in the archive are arr_0, arr_1 and so on.
+      allow_pickle: has no effect on arrays of numbers.
+      kwds: arrays by name.
+
+    Example:
+      >>> jnp.savez("parameters.npz", w=jnp.array([1., 2.]), b=jnp.array(0.5))
+      >>> with jnp.load("parameters.npz") as parameters:
+      ...     print(parameters["w"], parameters["b"])
+      [1. 2.] 0.5
+    """
     np.savez(file, *map(np.asarray, args), allow_pickle=allow_pickle, **{k: np.asarray(v) for k, v in kwds.items()})
 
 

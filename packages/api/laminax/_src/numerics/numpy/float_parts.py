@@ -43,7 +43,22 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def nextafter(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """The next representable number after x in the direction of y, elementwise."""
+    """The next representable number after x in the direction of y, elementwise.
+
+    Args:
+      x: an array or scalar of real numbers.
+      y: an array or scalar of real numbers; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      A float array of the joint shape.
+
+    Raises:
+      TypeError: if an argument is a list or tuple, or complex; or if the shapes do not broadcast.
+
+    Example:
+      >>> (jnp.nextafter(jnp.array([1., 1.]), jnp.array([2., 0.])) - 1) * 2**24  # numbers are denser below 1
+      Array([ 2., -1.], dtype=float32)
+    """
     return op.nextafter(*promote_inexact("nextafter", x, y))
 
 
@@ -53,8 +68,18 @@ def spacing(x: ArrayLike, /) -> Array:
 
     Of float16, as NumPy has it, the distance to the next greater number, which is always positive, and infinite for -inf.
 
+    Args:
+      x: an array or scalar of real numbers.
+
+    Returns:
+      A float array of x's shape.
+
     Raises:
       ValueError: for complex numbers.
+
+    Example:
+      >>> jnp.spacing(jnp.array([2.**30, -2.**31]))
+      Array([ 128., -256.], dtype=float32)
     """
     x = inexact("spacing", x)
     dtype = dtype_of(x)

@@ -94,7 +94,22 @@ def _reduce(a: ArrayLike, *, axis: int | None, dtype: Any, keepdims: bool, initi
 
 @builtin_ufunc(-math.inf, is_composite=True, reduce=_reduce)
 def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """log(exp(x1) + exp(x2)), elementwise, without overflow; the derivative at (-inf, -inf) is NaN, as JAX has it."""
+    """log(exp(x1) + exp(x2)), elementwise, without overflow; the derivative at (-inf, -inf) is NaN, as JAX has it.
+
+    Args:
+      x1: an array or scalar of numbers.
+      x2: an array or scalar of numbers; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      A float or complex array of the joint shape.
+
+    Raises:
+      TypeError: if an argument is a list or tuple; or if the shapes do not broadcast.
+
+    Example:
+      >>> jnp.logaddexp(jnp.array([0., 1000.]), jnp.array([0., 1000.]))
+      Array([6.9314718e-01, 1.0006932e+03], dtype=float32)
+    """
     x1, x2 = promote_inexact("logaddexp", x1, x2)
     return CustomJVPCall(_logaddexp, _logaddexp_jvp, (x1, x2), "logaddexp").bind()[0]
 
@@ -156,7 +171,22 @@ def _reduce2(a: Any, *, axis: Any, dtype: Any, keepdims: bool, initial: Any, whe
 
 @builtin_ufunc(-math.inf, is_composite=True, reduce=_reduce2)
 def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """log2(2**x1 + 2**x2), elementwise, without overflow; the derivative at (-inf, -inf) is NaN, as JAX has it."""
+    """log2(2**x1 + 2**x2), elementwise, without overflow; the derivative at (-inf, -inf) is NaN, as JAX has it.
+
+    Args:
+      x1: an array or scalar of numbers.
+      x2: an array or scalar of numbers; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      A float or complex array of the joint shape.
+
+    Raises:
+      TypeError: if an argument is a list or tuple; or if the shapes do not broadcast.
+
+    Example:
+      >>> jnp.logaddexp2(jnp.array([0., 1000.]), jnp.array([1., 1000.]))
+      Array([   1.5849625, 1001.       ], dtype=float32)
+    """
     x1, x2 = promote_inexact("logaddexp2", x1, x2)
     if is_kind(x1, dtypes.complexfloating):
         log_2 = scalar_like(math.log(2), dtype_of(x1))

@@ -45,8 +45,7 @@ _BOOL = np.dtype(bool)
 # --- comparisons ---
 
 
-def _comparison(name: str, function: Callable, text: str) -> Callable:
-    @fused
+def _comparison(name: str, function: Callable, text: str, result: str) -> Callable:
     def fun(x: ArrayLike, y: ArrayLike, /) -> Array:
         x, y = ensure_arrays(name, x, y)
         return function(x, y)
@@ -59,22 +58,29 @@ def _comparison(name: str, function: Callable, text: str) -> Callable:
       y: an array or scalar; shapes are broadcast and dtypes promoted.
 
     Returns:
-      A bool array.
+      A bool array of the joint shape.
+
+    Raises:
+      TypeError: if an argument is a list or tuple; or if the shapes do not broadcast.
+
+    Example:
+      >>> jnp.{name}(jnp.array([1, 2, 3]), 2)
+      Array([{result}], dtype=bool)
     """
-    return fun
+    return fused(fun)
 
 
-equal = _comparison("equal", operators.equal, "x == y")
-not_equal = _comparison("not_equal", operators.not_equal, "x != y")
-less = _comparison("less", operators.less, "x < y")
-less_equal = _comparison("less_equal", operators.less_equal, "x <= y")
-greater = _comparison("greater", operators.greater, "x > y")
-greater_equal = _comparison("greater_equal", operators.greater_equal, "x >= y")
+equal = _comparison("equal", operators.equal, "x == y", "False,  True, False")
+not_equal = _comparison("not_equal", operators.not_equal, "x != y", " True, False,  True")
+less = _comparison("less", operators.less, "x < y", " True, False, False")
+less_equal = _comparison("less_equal", operators.less_equal, "x <= y", " True,  True, False")
+greater = _comparison("greater", operators.greater, "x > y", "False, False,  True")
+greater_equal = _comparison("greater_equal", operators.greater_equal, "x >= y", "False,  True,  True")
 
 # --- logic ---
 
 
-def _logical(name: str, function: Callable, text: str) -> Callable:
+def _logical(name: str, function: Callable, text: str, result: str) -> Callable:
     def fun(x: ArrayLike, y: ArrayLike, /) -> Array:
         x, y = ensure_arrays(name, x, y)
         result = function(*promoted_operands.promote_shapes(name, truth_of(x, name), truth_of(y, name)))
@@ -90,7 +96,14 @@ def _logical(name: str, function: Callable, text: str) -> Callable:
       y: an array or scalar; shapes are broadcast.
 
     Returns:
-      A bool array.
+      A bool array of the joint shape.
+
+    Raises:
+      TypeError: if an argument is a list or tuple; or if the shapes do not broadcast.
+
+    Example:
+      >>> jnp.{name}(jnp.array([0, 0, 1, 1]), jnp.array([0, 1, 0, 1]))
+      Array([{result}], dtype=bool)
     """
     return fun
 
@@ -103,11 +116,11 @@ def _as_weak_as(result: Any, *operands: Any) -> Any:
 
 
 logical_and = builtin_ufunc(True, reduce=methods.logical("and"))(
-    _logical("logical_and", op.bitwise_and, "Whether x and y are true"))
+    _logical("logical_and", op.bitwise_and, "Whether x and y are true", "False, False, False,  True"))
 logical_or = builtin_ufunc(False, reduce=methods.logical("or"))(
-    _logical("logical_or", op.bitwise_or, "Whether x or y is true"))
+    _logical("logical_or", op.bitwise_or, "Whether x or y is true", "False,  True,  True,  True"))
 logical_xor = builtin_ufunc(False, reduce=methods.logical("xor"))(
-    _logical("logical_xor", op.bitwise_xor, "Whether exactly one of x and y is true"))
+    _logical("logical_xor", op.bitwise_xor, "Whether exactly one of x and y is true", "False,  True,  True, False"))
 
 
 @fused
@@ -125,7 +138,7 @@ def logical_not(x: ArrayLike, /) -> Array:
 # --- bits ---
 
 
-def _bitwise(name: str, function: Callable, text: str) -> Callable:
+def _bitwise(name: str, function: Callable, text: str, args: str, result: str) -> Callable:
     def fun(x: ArrayLike, y: ArrayLike, /) -> Array:
         x, y = ensure_arrays(name, x, y)
         return function(x, y)
@@ -138,20 +151,29 @@ def _bitwise(name: str, function: Callable, text: str) -> Callable:
       x: an array or scalar of integers (or, for and, or and xor, bools).
       y: the same; shapes are broadcast and dtypes promoted.
 
+    Returns:
+      An array of the joint shape and of the promoted dtype.
+
     Raises:
-      TypeError: for floats.
+      TypeError: for floats, lists and tuples; or if the shapes do not broadcast.
+
+    Example:
+      >>> jnp.{name}({args})
+      Array([{result}], dtype=int32)
     """
     return fun
 
 
-bitwise_and = builtin_ufunc(-1, reduce=methods.bitwise("and"))(_bitwise("bitwise_and", operators.bitwise_and, "And of the bits"))
-bitwise_or = builtin_ufunc(0, reduce=methods.bitwise("or"))(_bitwise("bitwise_or", operators.bitwise_or, "Or of the bits"))
+bitwise_and = builtin_ufunc(-1, reduce=methods.bitwise("and"))(
+    _bitwise("bitwise_and", operators.bitwise_and, "And of the bits", "jnp.array([0b1100, -1]), 0b1010", " 8, 10"))
+bitwise_or = builtin_ufunc(0, reduce=methods.bitwise("or"))(
+    _bitwise("bitwise_or", operators.bitwise_or, "Or of the bits", "jnp.array([0b1100, -1]), 0b1010", "14, -1"))
 bitwise_xor = builtin_ufunc(0, reduce=methods.bitwise("xor"))(
-    _bitwise("bitwise_xor", operators.bitwise_xor, "Exclusive or of the bits"))
+    _bitwise("bitwise_xor", operators.bitwise_xor, "Exclusive or of the bits", "jnp.array([0b1100, -1]), 0b1010", "  6, -11"))
 left_shift = fused(_bitwise("left_shift", lambda x, y: operators.left_shift(*promote_numeric("left_shift", x, y)),
-                            "x * 2**y in integers of fixed width, x << y"))
+                            "x * 2**y in integers of fixed width, x << y", "jnp.array([1, -3]), 4", " 16, -48"))
 right_shift = fused(_bitwise("right_shift", lambda x, y: operators.right_shift(*promote_numeric("right_shift", x, y)),
-                             "x / 2**y rounded down, x >> y"))
+                             "x / 2**y rounded down, x >> y", "jnp.array([20, -3]), 1", "10, -2"))
 bitwise_left_shift = alias(left_shift, "bitwise_left_shift")
 bitwise_right_shift = alias(right_shift, "bitwise_right_shift")
 
@@ -172,7 +194,21 @@ invert = alias(bitwise_not, "invert")
 
 @fused
 def bitwise_count(x: ArrayLike, /) -> Array:
-    """The number of set bits of |x|, elementwise, as uint8."""
+    """The number of set bits of |x|, elementwise.
+
+    Args:
+      x: an array or scalar of integers.
+
+    Returns:
+      A uint8 array of x's shape.
+
+    Raises:
+      TypeError: if x is not of integers.
+
+    Example:
+      >>> jnp.bitwise_count(jnp.array([0, 7, -8]))
+      Array([0, 3, 1], dtype=uint8)
+    """
     (x,) = promote_numeric("bitwise_count", x)
     return convert(op.population_count(operators.absolute(x)), np.dtype(np.uint8))
 

@@ -183,10 +183,19 @@ def _nanstd(a: ArrayLike, axis: int | None, dtype: Any, ddof: ArrayLike, keepdim
     return op.sqrt(_nanvar(a, axis, dtype, ddof, keepdims, where, mean, "nanstd"))
 
 
-for _function, _text, _dtype, _more in (
-        (nansum, "Sum over axes", DTYPE_DOC, INITIAL_DOC), (nanprod, "Product over axes", DTYPE_DOC, INITIAL_DOC),
-        (nanmax, "Maximum over axes; NaN where there is nothing else", "", INITIAL_DOC),
-        (nanmin, "Minimum over axes; NaN where there is nothing else", "", INITIAL_DOC),
-        (nanmean, "Mean over axes; NaN where there is nothing else", VAR_DTYPE, WHERE_DOC),
-        (nanvar, "Variance over axes", VAR_DTYPE, VAR_MORE), (nanstd, "Standard deviation over axes", VAR_DTYPE, VAR_MORE)):
-    _function.__doc__ = _NAN_DOC.format(text=_text, dtype=_dtype, more=_more, raises="")
+for _function, _text, _dtype, _more, _example, _result in (
+        (nansum, "Sum over axes", DTYPE_DOC, INITIAL_DOC,
+         "nansum(jnp.array([[1., jnp.nan], [3., 5.]]))", "Array(9., dtype=float32)"),
+        (nanprod, "Product over axes", DTYPE_DOC, INITIAL_DOC,
+         "nanprod(jnp.array([[1., jnp.nan], [3., 5.]]), axis=0)", "Array([3., 5.], dtype=float32)"),
+        (nanmax, "Maximum over axes; NaN where there is nothing else", "", INITIAL_DOC,
+         "nanmax(jnp.array([[1., jnp.nan], [3., 5.]]), axis=0)", "Array([3., 5.], dtype=float32)"),
+        (nanmin, "Minimum over axes; NaN where there is nothing else", "", INITIAL_DOC,
+         "nanmin(jnp.array([[1., jnp.nan], [3., 5.]]), axis=1)", "Array([1., 3.], dtype=float32)"),
+        (nanmean, "Mean over axes; NaN where there is nothing else", VAR_DTYPE, WHERE_DOC,
+         "nanmean(jnp.array([[1., jnp.nan], [3., 5.]]), axis=1)", "Array([1., 4.], dtype=float32)"),
+        (nanvar, "Variance over axes", VAR_DTYPE, VAR_MORE,
+         "nanvar(jnp.array([[1., jnp.nan], [3., 5.]]), axis=1)", "Array([0., 1.], dtype=float32)"),
+        (nanstd, "Standard deviation over axes", VAR_DTYPE, VAR_MORE,
+         "nanstd(jnp.array([[1., jnp.nan], [3., 5.]]))", "Array(1.6329932, dtype=float32)")):
+    _function.__doc__ = _NAN_DOC.format(text=_text, dtype=_dtype, more=_more, raises="", example=_example, result=_result)

@@ -119,6 +119,10 @@ DOC = """{text}.
     Raises:
       ValueError: if an axis is out of range{raises}.
       TypeError: if a is a list or tuple.
+
+    Example:
+      >>> jnp.{example}
+      {result}
     """
 DTYPE_DOC = "\n      dtype: the dtype of the result, in which it is computed; by default a's, integers widened to the default."
 INITIAL_DOC = "\n      initial: a scalar, the value to start with.\n      where: a bool array; elements where it is false are left out."

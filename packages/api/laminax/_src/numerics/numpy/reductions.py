@@ -65,8 +65,10 @@ def _prod(a: ArrayLike, axis: Any, dtype: np.dtype | None, keepdims: bool, initi
                           promote_integers))
 
 
-sum.__doc__ = DOC.format(text="Sum over axes", dtype=DTYPE_DOC, more=INITIAL_DOC + PROMOTE_DOC, raises="")
-prod.__doc__ = DOC.format(text="Product over axes", dtype=DTYPE_DOC, more=INITIAL_DOC + PROMOTE_DOC, raises="")
+sum.__doc__ = DOC.format(text="Sum over axes", dtype=DTYPE_DOC, more=INITIAL_DOC + PROMOTE_DOC, raises="",
+                         example="sum(jnp.array([[1, 2], [3, 4]]), axis=0)", result="Array([4, 6], dtype=int32)")
+prod.__doc__ = DOC.format(text="Product over axes", dtype=DTYPE_DOC, more=INITIAL_DOC + PROMOTE_DOC, raises="",
+                          example="prod(jnp.array([[1, 2], [3, 4]]), axis=1)", result="Array([ 2, 12], dtype=int32)")
 
 
 def max(a: ArrayLike, axis: Any = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
@@ -92,8 +94,10 @@ def _min(a: ArrayLike, axis: Any, keepdims: bool, initial: ArrayLike | None, whe
 
 
 _EXTREME_RAISES = "; if the array is empty along an axis, or where is given, and initial is not"
-max.__doc__ = DOC.format(text="Maximum over axes; NaN if one is there", dtype="", more=INITIAL_DOC, raises=_EXTREME_RAISES)
-min.__doc__ = DOC.format(text="Minimum over axes; NaN if one is there", dtype="", more=INITIAL_DOC, raises=_EXTREME_RAISES)
+max.__doc__ = DOC.format(text="Maximum over axes; NaN if one is there", dtype="", more=INITIAL_DOC, raises=_EXTREME_RAISES,
+                         example="max(jnp.array([[1, 7], [5, 2]]), axis=1)", result="Array([7, 5], dtype=int32)")
+min.__doc__ = DOC.format(text="Minimum over axes; NaN if one is there", dtype="", more=INITIAL_DOC, raises=_EXTREME_RAISES,
+                         example="min(jnp.array([[1, 7], [5, 2]]), axis=0, keepdims=True)", result="Array([[1, 2]], dtype=int32)")
 amax = alias(max, "amax")
 amin = alias(min, "amin")
 
@@ -166,8 +170,10 @@ def _any(a: Any, axis: Any, keepdims: bool, where: ArrayLike | None) -> Any:
     return _truth_reduction("any", a, axis, keepdims, where, reduction.reduce_or, False)
 
 
-all.__doc__ = DOC.format(text="Whether all elements over axes are true (not 0)", dtype="", more=WHERE_DOC, raises="")
-any.__doc__ = DOC.format(text="Whether any element over axes is true (not 0)", dtype="", more=WHERE_DOC, raises="")
+all.__doc__ = DOC.format(text="Whether all elements over axes are true (not 0)", dtype="", more=WHERE_DOC, raises="",
+                         example="all(jnp.array([[True, False], [True, True]]), axis=0)", result="Array([ True, False], dtype=bool)")
+any.__doc__ = DOC.format(text="Whether any element over axes is true (not 0)", dtype="", more=WHERE_DOC, raises="",
+                         example="any(jnp.array([[0, 2], [0, 0]]), axis=1)", result="Array([ True, False], dtype=bool)")
 
 
 def _truth_reduction(name: str, a: Any, axis: Any, keepdims: bool, where: ArrayLike | None, reduce: Callable, neutral: bool) -> Any:

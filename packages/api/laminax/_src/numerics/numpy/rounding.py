@@ -40,8 +40,15 @@ def negative(x: ArrayLike, /) -> Array:
     Args:
       x: an array or scalar of numbers.
 
+    Returns:
+      An array of x's shape and dtype.
+
     Raises:
       TypeError: for bools; `logical_not` or `~` inverts those.
+
+    Example:
+      >>> jnp.negative(jnp.array([1, -2]))
+      Array([-1,  2], dtype=int32)
     """
     return op.neg(ensure_array("negative", x))
 

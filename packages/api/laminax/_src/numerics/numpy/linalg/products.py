@@ -117,28 +117,94 @@ def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
 
 
 def matmul(x1: ArrayLike, x2: ArrayLike, /, *, precision: str | None = None, preferred_element_type: DTypeLike | None = None) -> Array:
-    """Matrix product of the last two axes; the same as `numpy.matmul`."""
+    """Matrix product of the last two axes; the same as `numpy.matmul`.
+
+    Args:
+      x1: [..., m, k], or a vector [k].
+      x2: [..., k, n], or a vector [k]; the leading axes are broadcast.
+      precision: how exactly the product is computed, as for `lax.dot_general`.
+      preferred_element_type: the dtype of the result, by default the promoted one.
+
+    Returns:
+      [..., m, n], without the axis that a vector lacks.
+
+    Raises:
+      TypeError, ValueError: if the shapes do not fit.
+
+    Example:
+      >>> jnp.linalg.matmul(jnp.array([[1., 2.], [3., 4.]]), jnp.array([1., 10.]))
+      Array([21., 43.], dtype=float32)
+    """
     return jnp.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
 
 
 def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2, precision: Any = None, preferred_element_type: DTypeLike | None = None,
               out_sharding: Any = None) -> Array:
-    """Sum of products over given axes; the same as `numpy.tensordot`."""
+    """Sum of products over given axes; the same as `numpy.tensordot`.
+
+    Args:
+      x1: an array.
+      x2: an array.
+      axes: how many of the last axes of x1 and the first ones of x2 are summed over, or a pair of sequences of axes.
+      precision: how exactly the product is computed, as for `lax.dot_general`.
+      preferred_element_type: the dtype of the result, by default the promoted one.
+      out_sharding: how the result is split over explicit mesh axes.
+
+    Returns:
+      An array with the axes of x1 that are left, then those of x2.
+
+    Raises:
+      TypeError, ValueError: if the axes do not fit.
+
+    Example:
+      >>> jnp.linalg.tensordot(jnp.array([[1., 2.], [3., 4.]]), jnp.eye(2))  # the trace
+      Array(5., dtype=float32)
+    """
     return jnp.tensordot(x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type,
                          out_sharding=out_sharding)
 
 
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Any = None,
            preferred_element_type: DTypeLike | None = None) -> Array:
-    """Inner products along an axis, the first argument conjugated; the same as `numpy.vecdot`."""
+    """Inner products along an axis, the first argument conjugated; the same as `numpy.vecdot`.
+
+    Args:
+      x1: an array.
+      x2: an array that broadcasts with x1.
+      axis: the axis of the vectors.
+      precision: how exactly the product is computed, as for `lax.dot_general`.
+      preferred_element_type: the dtype of the result, by default the promoted one.
+
+    Returns:
+      An array of the joint shape without the axis.
+
+    Raises:
+      ValueError: if the axis has different sizes, or the shapes do not broadcast.
+
+    Example:
+      >>> jnp.linalg.vecdot(jnp.array([[1., 2.], [3., 4.]]), jnp.array([1., 10.]))
+      Array([21., 43.], dtype=float32)
+    """
     return jnp.vecdot(x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type)
 
 
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Products of all elements of a vector [m] with all of a vector [n]: [m, n].
+    """Products of all elements of a vector with all of another one.
+
+    Args:
+      x1: [m].
+      x2: [n].
+
+    Returns:
+      [m, n] of the promoted dtype.
 
     Raises:
       ValueError: if an argument is no vector.
+
+    Example:
+      >>> jnp.linalg.outer(jnp.array([1, 2]), jnp.array([3, 4, 5]))
+      Array([[ 3,  4,  5],
+             [ 6,  8, 10]], dtype=int32)
     """
     x1, x2 = ensure_arrays("outer", x1, x2)
     if len(shape_of(x1)) != 1 or len(shape_of(x2)) != 1:
@@ -150,8 +216,20 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """Cross product of vectors of 3 components along an axis; the other axes are broadcast.
 
+    Args:
+      x1: an array.
+      x2: an array.
+      axis: the axis of the components.
+
+    Returns:
+      An array of the joint shape and of the promoted dtype.
+
     Raises:
       ValueError: if a vector has not 3 components.
+
+    Example:
+      >>> jnp.linalg.cross(jnp.array([1., 0., 0.]), jnp.array([0., 1., 0.]))
+      Array([0., 0., 1.], dtype=float32)
     """
     x1, x2 = ensure_arrays("cross", x1, x2)
     for name, x in (("x1", x1), ("x2", x2)):
@@ -166,15 +244,61 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
-    """Matrices with their rows and columns exchanged: [..., n, m] from [..., m, n]."""
+    """Matrices with their rows and columns exchanged.
+
+    Args:
+      x: [..., m, n].
+
+    Returns:
+      [..., n, m] of x's dtype.
+
+    Raises:
+      ValueError: if x has fewer than two axes.
+
+    Example:
+      >>> jnp.linalg.matrix_transpose(jnp.array([[1, 2], [3, 4]]))
+      Array([[1, 3],
+             [2, 4]], dtype=int32)
+    """
     return jnp.matrix_transpose(x)
 
 
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
-    """Diagonals of the matrices in the last two axes, along a new last axis; see `numpy.diagonal`."""
+    """Diagonals of the matrices in the last two axes; see `numpy.diagonal`.
+
+    Args:
+      x: [..., m, n].
+      offset: which diagonal: 0 is the main one, positive ones lie above it.
+
+    Returns:
+      [..., k], the diagonal along the last axis.
+
+    Raises:
+      ValueError: if x has fewer than two axes.
+
+    Example:
+      >>> jnp.linalg.diagonal(jnp.array([[1, 2], [3, 4]]))
+      Array([1, 4], dtype=int32)
+    """
     return jnp.diagonal(x, offset, axis1=-2, axis2=-1)
 
 
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Sums of a diagonal of the matrices in the last two axes; see `numpy.trace`."""
+    """Sums of a diagonal of the matrices in the last two axes; see `numpy.trace`.
+
+    Args:
+      x: [..., m, n].
+      offset: which diagonal: 0 is the main one, positive ones lie above it.
+      dtype: the dtype of the result, by default x's, integers widened to the default.
+
+    Returns:
+      An array [...].
+
+    Raises:
+      ValueError: if x has fewer than two axes.
+
+    Example:
+      >>> jnp.linalg.trace(jnp.array([[1, 2], [3, 4]]))
+      Array(5, dtype=int32)
+    """
     return jnp.trace(x, offset, axis1=-2, axis2=-1, dtype=user_dtype("trace", dtype))
