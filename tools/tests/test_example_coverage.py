@@ -1,4 +1,4 @@
-"""No public function comes without an example beside those that have none yet, whose number only falls."""
+"""Every public function has an example in its docstring."""
 
 import importlib.util
 import pathlib
@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 TOOL = pathlib.Path(__file__).absolute().parents[1] / "example_coverage.py"
-MOST_WITHOUT = {"transformations": 37, "numpy": 101, "lax": 64, "nn": 15, "random": 7, "scipy": 0}
+PARTS = ("transformations", "numpy", "lax", "nn", "random", "scipy")
 
 
 @pytest.fixture(scope="module")
@@ -17,12 +17,23 @@ def tool():
     return module
 
 
-@pytest.mark.parametrize("part", MOST_WITHOUT)
-def test_functions_without_an_example(tool, part):
+@pytest.mark.parametrize("part", PARTS)
+def test_functions_have_an_example(tool, part):
     total, shown, missing = tool.counts(tool.MODULES[part])
-    assert total == shown + len(missing) > 40
-    assert len(missing) <= MOST_WITHOUT[part], "give an example to what is new here:\n" + "\n".join(missing)
+    assert total == shown > 40
+    assert not missing, "give these an example, with numbers of SciPy's or NumPy's:\n" + "\n".join(missing)
+
+
+def test_a_function_without_one_is_found(tool, monkeypatch):
+    import laminax.nn
+
+    def relu(x):
+        """max(x, 0)."""
+
+    relu.__module__ = "laminax.nn"
+    monkeypatch.setattr(laminax.nn, "relu", relu)
+    assert tool.counts(["laminax.nn"])[2] == ["laminax.nn.relu"]
 
 
 def test_every_part_is_looked_at(tool):
-    assert set(tool.MODULES) == set(MOST_WITHOUT)
+    assert set(tool.MODULES) == set(PARTS)

@@ -134,4 +134,4 @@ def standardize(
 def swish(x: ArrayLike) -> Array:
     """Sigmoid linear unit, x * sigmoid(x); also called swish."""
 def tanh(x: ArrayLike) -> Array:
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent, elementwise."""

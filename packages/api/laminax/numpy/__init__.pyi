@@ -313,7 +313,7 @@ def bincount(
     """How often each non-negative integer occurs; negative ones count as 0."""
 bitwise_and: _BinaryUfunc
 def bitwise_count(x: ArrayLike, /) -> Array:
-    """The number of set bits of |x|, elementwise, as uint8."""
+    """The number of set bits of |x|, elementwise."""
 def bitwise_invert(x: ArrayLike, /) -> Array:
     """The complement of the bits of integers or bools, elementwise."""
 def bitwise_left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
@@ -714,7 +714,7 @@ def less_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
 def lexsort(keys: ArrayLike, axis: int = -1, *, batch_size: int = 16) -> Array:
     """The indices that sort by several keys; the last key decides first."""
 def load(file: Any, *args: Any, **kwargs: Any) -> Any:
-    """An array from a file that `save` wrote; parameters as for `numpy.load`, whose archives are returned as they are."""
+    """An array from a file that `save` wrote."""
 def log(x: ArrayLike, /) -> Array:
     """Natural logarithm; -inf at 0, NaN for negative numbers, elementwise."""
 def log10(x: ArrayLike, /) -> Array:
@@ -1099,9 +1099,9 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """Rounds to a number of decimals, elementwise; halves go to the even neighbour."""
 s_: IndexExpression
 def save(file: Any, arr: ArrayLike, allow_pickle: _bool = True) -> None:
-    """Writes an array to a file in NumPy's format; parameters as for `numpy.save`."""
+    """Writes an array to a file in NumPy's format."""
 def savez(file: Any, *args: Any, allow_pickle: _bool = True, **kwds: Any) -> None:
-    """Writes arrays to an archive in NumPy's format; parameters as for `numpy.savez`."""
+    """Writes arrays to an archive in NumPy's format."""
 def searchsorted(a: ArrayLike, v: ArrayLike, side: str = 'left', sorter: Any = None, *, method: str = 'scan') -> Array:
     """Where values would have to be inserted in a sorted array to keep it sorted."""
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> Array:

@@ -19,7 +19,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
 def det(a: ArrayLike) -> Array:
     """Determinant."""
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
-    """Diagonals of the matrices in the last two axes, along a new last axis; see `numpy.diagonal`."""
+    """Diagonals of the matrices in the last two axes; see `numpy.diagonal`."""
 def eig(a: ArrayLike) -> EigResult:
     """Eigenvalues and eigenvectors of general matrices: a v[:, i] = w[i] v[:, i]. On CPU only; vectors have no derivative."""
 def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
@@ -41,13 +41,13 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
 def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool = False, tol: ArrayLike | None = None) -> Array:
     """Number of singular values that are not nearly 0."""
 def matrix_transpose(x: ArrayLike, /) -> Array:
-    """Matrices with their rows and columns exchanged: [..., n, m] from [..., m, n]."""
+    """Matrices with their rows and columns exchanged."""
 def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Array:
     """Matrix product of several arrays, multiplied in the order that takes the fewest operations."""
 def norm(x: ArrayLike, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
     """Norm of vectors or matrices."""
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Products of all elements of a vector [m] with all of a vector [n]: [m, n]."""
+    """Products of all elements of a vector with all of another one."""
 def pinv(a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False, *, rcond: ArrayLike | None = None) -> Array:
     """Moore-Penrose pseudo-inverse."""
 def qr(a: ArrayLike, mode: str = 'reduced') -> QRResult | Array:

@@ -48,6 +48,7 @@ OTHERS = {  # what one example means by a name that is something else in the res
     "in_shardings_jax": {
         "exported": laminax.export.export(laminax.jit(jnp.sin, in_shardings=NamedSharding(MESH, PartitionSpec("x"))))(jnp.ones((8, 4)))},
 }
+COMPARED = ("laminax._src.numerics", "laminax._src.names.refused", "laminax_ir.ops", "laminax_ir.options")
 NOT_RUN = {
     "ffi_call": "calls a native library", "ffi_lowering": "calls a native library", "pycapsule": "loads a native library",
     "get_topology_desc": "needs the plugin of a platform that is not there",
@@ -88,14 +89,26 @@ def test_example(name, text, module, documented, tmp_path, monkeypatch):
     for example in DocTestParser().get_examples(inspect.cleandoc(text)):
         if doctest.SKIP in example.options:  # a line of a method, say, which its module's own tests have
             continue
-        printed = io.StringIO()
+        printed, code = io.StringIO(), compile(example.source, f"<example of {name}>", "single")
+        if example.exc_msg is not None:
+            check_refusal(code, names, example.exc_msg)
+            continue
         with contextlib.redirect_stdout(printed):
-            exec(compile(example.source, f"<example of {name}>", "single"), names)
-        if documented.__module__.startswith(("laminax._src.numerics", "laminax_ir.ops")) and example.want and "..." not in example.want:
+            exec(code, names)
+        if documented.__module__.startswith(COMPARED) and example.want and "..." not in example.want:
             words, numbers = parts(example.want)
             seen_words, seen_numbers = parts(printed.getvalue())
             assert seen_words == words, f"{example.source}prints\n{printed.getvalue()}"
             np.testing.assert_allclose(seen_numbers, numbers, rtol=1e-4, atol=1e-5, err_msg=example.source)
+
+
+def check_refusal(code, names, expected):
+    """An example that shows an error raises one of that class whose message begins so."""
+    kind, _, message = expected.strip().partition(": ")
+    with pytest.raises(Exception) as raised:
+        exec(code, names)
+    assert type(raised.value).__name__ == kind
+    assert str(raised.value).startswith(message.removesuffix("..."))
 
 
 def parts(text):

@@ -201,6 +201,11 @@ class Inline(enum.Enum):
 
     JAX_EARLY: where the caller is traced; its program has no call. JAX_LATE: where the program is lowered. XLA_EARLY and XLA_LATE: in the
     compiler, which the call is marked for. AUTO: as the policy of outlining decides.
+
+    Example:
+      >>> double = laminax.jit(lambda x: x * 2, inline=Inline.JAX_EARLY)
+      >>> laminax.make_jaxpr(double)(1.0)
+      { lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) }
     """
 
     JAX_EARLY = "jax_early"

@@ -13,6 +13,9 @@ def create_token(_: Any = None) -> NoReturn:
 
     Raises:
       NotImplementedError: always.
+
+    Example:
+      >>> laminax.debug.callback(print, 1, ordered=True)  # ordered callbacks need no token
     """
     raise NotImplementedError("create_token is not supported: programs hold no tokens as values. Ordered callbacks keep their order "
                               "by themselves; optimization_barrier keeps the compiler from moving computations.")
@@ -23,6 +26,9 @@ def after_all(*operands: Any) -> NoReturn:
 
     Raises:
       NotImplementedError: always.
+
+    Example:
+      >>> x, y = laminax.lax.optimization_barrier((np.ones(2), np.zeros(2)))  # in its place: y is there when x is used
     """
     raise NotImplementedError("after_all is not supported: programs hold no tokens as values. Ordered callbacks keep their order by "
                               f"themselves; optimization_barrier ties values together. Got {len(operands)} operands")
@@ -33,6 +39,10 @@ def psend(x: Any, axis_name: Any, perm: Any) -> NoReturn:
 
     Raises:
       NotImplementedError: always.
+
+    Example:
+      >>> vmap(lambda x: laminax.lax.ppermute(x, "i", [(0, 1), (1, 0)]), axis_name="i")(np.float32([5, 6]))
+      array([6., 5.], dtype=float32)
     """
     raise NotImplementedError(f"psend is not supported; ppermute(x, {axis_name!r}, {perm!r}) sends and receives in one operation")
 
@@ -42,6 +52,10 @@ def precv(token: Any, out_shape: Any, axis_name: Any, perm: Any) -> NoReturn:
 
     Raises:
       NotImplementedError: always.
+
+    Example:
+      >>> vmap(lambda x: laminax.lax.ppermute(x, "i", [(0, 1), (1, 0)]), axis_name="i")(np.float32([5, 6]))
+      array([6., 5.], dtype=float32)
     """
     raise NotImplementedError(f"precv is not supported; ppermute(x, {axis_name!r}, {perm!r}) sends and receives in one operation")
 
@@ -52,6 +66,11 @@ def ragged_all_to_all(operand: ArrayLike, output: Any, input_offsets: Any, send_
 
     Raises:
       NotImplementedError: always.
+
+    Example:
+      >>> vmap(lambda x: laminax.lax.all_to_all(x, "i", 0, 0), axis_name="i")(np.float32([[1, 2], [3, 0]]))  # padded with 0
+      array([[1., 3.],
+             [2., 0.]], dtype=float32)
     """
     raise NotImplementedError("ragged_all_to_all is not supported; pad the pieces to one size and send them with "
                               f"all_to_all(..., {axis_name!r})")

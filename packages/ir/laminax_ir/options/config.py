@@ -45,6 +45,11 @@ enable_x64 = define(
     "Keep 64-bit types; otherwise they become their 32-bit counterparts.",
     affects_tracing=True,
     aliases=("x64_enabled",),
+    example="""
+>>> with laminax.enable_x64():
+...     jnp.arange(3.0).dtype
+dtype('float64')
+""",
 )
 explicit_x64_dtypes = define(
     "explicit_x64_dtypes",
@@ -59,6 +64,13 @@ numpy_dtype_promotion = define(
     one_of("standard", "strict"),
     "How operands of different dtypes combine: by the whole lattice, or only Python scalars with arrays.",
     affects_tracing=True,
+    example="""
+>>> with laminax.numpy_dtype_promotion("strict"):
+...     jnp.ones(2, jnp.int32) + jnp.ones(2)
+Traceback (most recent call last):
+  ...
+TypePromotionError: Input dtypes int32 and float32 have no available implicit dtype promotion path...
+""",
 )
 numpy_rank_promotion = define(
     "numpy_rank_promotion",
@@ -66,6 +78,13 @@ numpy_rank_promotion = define(
     one_of("allow", "warn", "raise"),
     "What to do when operands of different ranks are broadcast.",
     affects_tracing=True,
+    example="""
+>>> with laminax.numpy_rank_promotion("raise"):
+...     jnp.ones((2, 3)) + jnp.ones(3)
+Traceback (most recent call last):
+  ...
+ValueError: Operands could not be broadcast together for add on shapes (2, 3) (3,)...
+""",
 )
 allow_f16_reductions = define(
     "allow_f16_reductions",
@@ -73,6 +92,13 @@ allow_f16_reductions = define(
     boolean,
     "Let sums be made in 16 bits; otherwise a sum of several float16 or bfloat16 numbers is an error.",
     affects_tracing=True,
+    example="""
+>>> with laminax.allow_f16_reductions(False):
+...     laminax.lax.reduce_sum(jnp.ones(4, jnp.float16), (0,))
+Traceback (most recent call last):
+  ...
+ValueError: reduce_sum on operand f16[4] is not allowed...
+""",
 )
 default_matmul_precision = define(
     "default_matmul_precision",
@@ -80,6 +106,11 @@ default_matmul_precision = define(
     one_of(*_MATMUL_PRECISIONS, optional=True),
     "The precision of matrix products and convolutions that do not state one; None is the platform's choice.",
     affects_tracing=True,
+    example="""
+>>> with laminax.default_matmul_precision("highest"):
+...     jnp.ones(3) @ jnp.ones(3)
+Array(3., dtype=float32)
+""",
 )
 check = define(
     "check",
@@ -89,6 +120,11 @@ check = define(
     affects_tracing=True,  # a program traced without the check must be traced again with it
     aliases=("enable_checks",),
     name_in_jax="enable_checks",
+    example="""
+>>> with laminax.enable_checks():
+...     laminax.jit(lambda x: x * 2)(1.0)
+Array(2., dtype=float32, weak_type=True)
+""",
 )
 check_leaks = define(
     "check_leaks",
@@ -98,6 +134,14 @@ check_leaks = define(
     affects_tracing=True,  # a program traced without the check must be traced again with it
     aliases=("check_tracer_leaks", "checking_leaks"),
     name_in_jax="check_tracer_leaks",
+    example="""
+>>> kept = []
+>>> with laminax.check_tracer_leaks():
+...     laminax.jit(kept.append)(1.0)
+Traceback (most recent call last):
+  ...
+LeakedTracerError: Leaked trace DynamicJaxprTrace: a value traced by jit(append) is still alive after that trace has ended...
+""",
 )
 disable_jit = define(
     "disable_jit",
@@ -106,9 +150,46 @@ disable_jit = define(
     "Run jit's functions operation by operation, as plain Python.",
     affects_tracing=True,
 )
-debug_nans = define("debug_nans", False, boolean, "Raise when an operation returns a NaN.")
-debug_infs = define("debug_infs", False, boolean, "Raise when an operation returns an infinity.")
-debug_key_reuse = define("debug_key_reuse", False, boolean, "Raise when a random key is used a second time.")
+debug_nans = define(
+    "debug_nans",
+    False,
+    boolean,
+    "Raise when an operation returns a NaN.",
+    example="""
+>>> with laminax.debug_nans():
+...     jnp.log(-1.0)
+Traceback (most recent call last):
+  ...
+FloatingPointError: invalid value (nan) encountered in log...
+""",
+)
+debug_infs = define(
+    "debug_infs",
+    False,
+    boolean,
+    "Raise when an operation returns an infinity.",
+    example="""
+>>> with laminax.debug_infs():
+...     jnp.log(0.0)
+Traceback (most recent call last):
+  ...
+FloatingPointError: invalid value (inf) encountered in log...
+""",
+)
+debug_key_reuse = define(
+    "debug_key_reuse",
+    False,
+    boolean,
+    "Raise when a random key is used a second time.",
+    example="""
+>>> key = laminax.random.key(0)
+>>> with laminax.debug_key_reuse():
+...     laminax.random.normal(key) + laminax.random.uniform(key)
+Traceback (most recent call last):
+  ...
+KeyReuseError: Previously-consumed key passed to jit-compiled function at index 0...
+""",
+)
 traceback_filtering = define(
     "traceback_filtering",
     "auto",
@@ -130,13 +211,28 @@ traceback_in_locations_limit = define(
     "How many positions an operation has with include_full_tracebacks_in_locations; a negative number is no limit.",
     affects_tracing=True,
 )
-log_compiles = define("log_compiles", False, boolean, "Log each compilation and what it was for, as warnings.")
+log_compiles = define(
+    "log_compiles",
+    False,
+    boolean,
+    "Log each compilation and what it was for, as warnings.",
+    example="""
+>>> with laminax.log_compiles():  # "Compiling jit(<lambda>) for arguments (f32[])" and more, as warnings
+...     laminax.jit(lambda x: x * 2)(1.0)
+Array(2., dtype=float32, weak_type=True)
+""",
+)
 show_progress = define("show_progress", True, boolean, "Show a line in the terminal while something is traced or compiled for seconds.")
 explain_cache_misses = define(
     "explain_cache_misses",
     False,
     boolean,
     "Log, as warnings, why a function is traced or compiled: it is new, or which argument or option changed, and how.",
+    example="""
+>>> with laminax.explain_cache_misses():  # "never seen function, defined at ..." and the like, as warnings
+...     laminax.jit(lambda x: x * 2)(1.0)
+Array(2., dtype=float32, weak_type=True)
+""",
 )
 log_checkpoint_residuals = define(
     "log_checkpoint_residuals", False, boolean, "Log, as a warning, what each checkpointed function keeps for its derivative."
@@ -154,13 +250,30 @@ cpu_kernels = define(
     "Write programs for one CPU device as its compiler does well: with rules of its own for some operations, a small loop as one kernel.",
     affects_tracing=True,  # a program compiled without them is another one
 )
-no_tracing = define("no_tracing", False, boolean, "Raise where a function would be traced for jit.")
+no_tracing = define(
+    "no_tracing",
+    False,
+    boolean,
+    "Raise where a function would be traced for jit.",
+    example="""
+>>> with laminax.no_tracing():
+...     laminax.jit(lambda x: x * 2)(1.0)
+Traceback (most recent call last):
+  ...
+RuntimeError: jit(<lambda>) was to be traced, but the option no_tracing is set...
+""",
+)
 default_prng_impl = define(
     "default_prng_impl",
     "threefry2x32",
     one_of("threefry2x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32", "threefry4x32"),
     "The generator behind random keys that do not name one.",
     affects_tracing=True,
+    example="""
+>>> with laminax.default_prng_impl("rbg"):
+...     laminax.random.key(0).dtype
+key<rbg>
+""",
 )
 enable_custom_prng = define(
     "enable_custom_prng",
@@ -168,6 +281,11 @@ enable_custom_prng = define(
     boolean,
     "Make typed keys, as random.key does, where random.PRNGKey is called.",
     affects_tracing=True,
+    example="""
+>>> with laminax.enable_custom_prng():
+...     laminax.random.PRNGKey(0).dtype
+key<fry>
+""",
 )
 legacy_prng_key = define(
     "legacy_prng_key",
@@ -175,6 +293,13 @@ legacy_prng_key = define(
     one_of("allow", "warn", "error"),
     "What to do when random functions are given the words of a key instead of a typed key.",
     affects_tracing=True,  # a program traced while they were allowed must be traced again
+    example="""
+>>> with laminax.legacy_prng_key("error"):
+...     laminax.random.normal(laminax.random.PRNGKey(0))
+Traceback (most recent call last):
+  ...
+ValueError: Legacy uint32 key array passed as key to jax.random function...
+""",
 )
 random_seed_offset = define(
     "random_seed_offset", 0, integer, "Is added to the seed of every random key.", affects_tracing=True
@@ -192,6 +317,11 @@ softmax_custom_jvp = define(
     boolean,
     "Differentiate nn.softmax by a rule that keeps its result only.",
     affects_tracing=True,
+    example="""
+>>> with laminax.softmax_custom_jvp():
+...     laminax.grad(lambda x: laminax.nn.softmax(x)[0])(jnp.zeros(2))
+Array([ 0.25, -0.25], dtype=float32)
+""",
 )
 threefry_partitionable = define(
     "threefry_partitionable",
@@ -199,6 +329,11 @@ threefry_partitionable = define(
     boolean,
     "Generate threefry's bits so that each shard computes its own part.",
     affects_tracing=True,
+    example="""
+>>> with laminax.threefry_partitionable(False):  # other bits than with True, of the same distribution
+...     laminax.random.bits(laminax.random.key(0), (2,)).dtype
+dtype('uint32')
+""",
 )
 
 

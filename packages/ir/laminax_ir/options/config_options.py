@@ -104,6 +104,7 @@ class Option(Ambient):
     has_global = True
     default: Any
     doc: str
+    example: str
     name_in_jax: str
     environment_variable: str
     value_type: ValueType
@@ -181,6 +182,7 @@ def define(
     name_in_jax: str = "",
     variables: tuple[str, ...] | None = None,
     is_listed: bool = True,
+    example: str = "",
 ) -> Option:
     """Makes an option, with its initial value from the environment: LAMINAX_<NAME>, or else JAX_ and the name or an alias.
 
@@ -194,6 +196,7 @@ def define(
         name_in_jax: its name there, if it is another one.
         variables: the environment variables, if others than these.
         is_listed: whether `all_options` has it, and `config` knows it by name.
+        example: lines of a program that shows what it does, for its documentation.
 
     Raises:
         ValueError: the name is taken, or the environment variable holds a value that the option does not take.
@@ -205,12 +208,13 @@ def define(
         "name": name,
         "default": default,
         "doc": doc,
+        "example": example,
         "name_in_jax": name_in_jax,
         "environment_variable": f"LAMINAX_{name.upper()}",
         "affects_tracing": affects_tracing,
         "value_type": value_type,
         "value": default,
-        "__doc__": doc,
+        "__doc__": property(_documentation),  # made when it is asked for: there are more than a hundred options
         "__module__": __name__,
     }
     option = type(f"Option[{name}]", (Option,), members)()
@@ -226,6 +230,20 @@ def define(
     _names.update(dict.fromkeys((name, *aliases), name))
     add_option(option)
     return option
+
+
+def _documentation(option: Option) -> str:
+    """An option's docstring."""
+    text = option.doc
+    if option.name in _options:
+        text += f"""
+
+Takes {option.value_type.description}; {option.default!r} by default. A call with a value makes a context manager, which is a
+decorator too, that overrides the option in its thread. `config.update({option.name!r}, value)` sets it for the process, and the
+environment variable {option.environment_variable} from the start."""
+    text += "\n\nRaises:\n  ValueError: if the option does not take the value.\n"
+    lines = option.example.strip().split("\n")
+    return text + ("\nExample:\n  " + "\n  ".join(lines) + "\n" if option.example else "")
 
 
 def all_options() -> Iterator[Option]:
@@ -253,7 +271,7 @@ def find(name: str) -> Option:
             if spelling not in _fixed:
                 value, reason = FIXED[spelling]
                 _fixed[spelling] = define(spelling, value, _only(value, reason), f"Cannot be chosen: {reason}.", variables=(),
-                                          is_listed=False)
+                                          is_listed=False, example=f">>> laminax.config.update({spelling!r}, {value!r})  # the only value")
             return _fixed[spelling]
     import difflib  # only on the way to an error
 

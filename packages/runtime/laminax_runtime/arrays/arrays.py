@@ -72,6 +72,11 @@ class Shard:
     """One device's part of an array.
 
     `data` is a single-device array, or None when the device belongs to another process.
+
+    Example:
+      >>> rows = laminax.device_put(np.ones((8, 2)), NamedSharding(mesh, PartitionSpec("x")))  # the axis "x" of the mesh has 4 devices
+      >>> rows.addressable_shards[0].data.shape
+      (2, 2)
     """
 
     device: Any

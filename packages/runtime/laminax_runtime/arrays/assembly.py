@@ -114,6 +114,11 @@ def make_array_from_process_local_data(
 
     Raises:
         ValueError: the data is neither the whole nor this process's share of it, or the shape of the whole does not follow from it.
+
+    Example:
+      >>> batch = np.ones((8, 4), np.float32)  # what this process has read of a batch
+      >>> make_array_from_process_local_data(NamedSharding(mesh, PartitionSpec("x")), batch).shape  # in one process it is the whole
+      (8, 4)
     """
     leaves, tree = pytree.tree_flatten(local_data)
     layouts = [_as_layout(layout) for layout in pytree.broadcast_prefix(sharding, local_data)]

@@ -104,6 +104,11 @@ default_device = config_options.define(
     None,
     config_options.ValueType("None, a device or a platform's name", _check_device, _parse_none),
     "Where uncommitted arrays and computations go; None is the default platform's first device.",
+    example="""
+>>> with laminax.default_device(laminax.devices()[-1]):
+...     jnp.ones(2).device == laminax.devices()[-1]
+True
+""",
 )
 
 # --- the persistent compilation cache, with the names that JAX's options have ---
@@ -172,7 +177,12 @@ raise_persistent_cache_errors = config_options.define(
 # --- options for the compiler ---
 
 class CompilerEffortLevel(enum.Enum):
-    """How much the compiler does, for the options `optimization_level` and `memory_fitting_level`; also made of a name, as of "O1"."""
+    """How much the compiler does, for the options `optimization_level` and `memory_fitting_level`; also made of a name, as of "O1".
+
+    Example:
+      >>> laminax.config.update("optimization_level", laminax.CompilerEffortLevel.O1)
+      >>> laminax.config.update("optimization_level", "UNKNOWN")  # as before: the compiler decides
+    """
 
     UNKNOWN = 0
     O0 = 9
@@ -224,7 +234,19 @@ dump_ir_to = config_options.define(
 disallow_mesh_context_manager = config_options.define(
     "disallow_mesh_context_manager", False, config_options.boolean, "Raise at `with mesh:`, in favour of `set_mesh`."
 )
-no_execution = config_options.define("no_execution", False, config_options.boolean, "Raise where a compiled program would be run.")
+no_execution = config_options.define(
+    "no_execution",
+    False,
+    config_options.boolean,
+    "Raise where a compiled program would be run.",
+    example="""
+>>> with laminax.no_execution():
+...     laminax.jit(lambda x: x * 2)(1.0)
+Traceback (most recent call last):
+  ...
+RuntimeError: jit__lambda was to be run, but the option no_execution is set...
+""",
+)
 
 # --- guards, which `guards` hands to jaxlib ---
 
@@ -237,6 +259,11 @@ transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_d
         None,
         _LEVELS,
         f"What to do about transfers {direction.replace('_', ' ')}: allow, log or disallow the implicit ones, or all.",
+        example=f"""
+>>> with laminax.transfer_guard_{direction}("disallow"):  # device_put and device_get are explicit, so they may
+...     laminax.device_get(laminax.device_put(np.float32([1, 2])))
+array([1., 2.], dtype=float32)
+""",
     )
     for direction in TRANSFER_DIRECTIONS
 )
@@ -251,12 +278,21 @@ array_garbage_collection_guard = config_options.define(
     None,
     config_options.one_of("allow", "log", "fatal", optional=True),
     "What to do when an array is freed by the garbage collector, which is late, and not with its last reference.",
+    example="""
+>>> with laminax.array_garbage_collection_guard("log"):  # an array that only a cycle of references holds is reported when it goes
+...     x = jnp.ones(2)
+""",
 )
 thread_guard = config_options.define(
     "thread_guard",
     False,
     config_options.boolean,
     "Raise when a computation of several processes is started by another thread than the one that set this.",
+    example="""
+>>> with laminax.thread_guard():  # in this thread, computations of several processes may be started
+...     laminax.jit(lambda x: x * 2)(1.0)
+Array(2., dtype=float32, weak_type=True)
+""",
 )
 
 

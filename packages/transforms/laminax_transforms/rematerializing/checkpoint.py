@@ -353,7 +353,13 @@ def save_and_offload_only_these_names(*, names_which_can_be_saved: Sequence[str]
 
 
 class checkpoint_policies:
-    """The policies for `checkpoint`; those that take names or policies are functions that return one."""
+    """The policies for `checkpoint`; those that take names or policies are functions that return one.
+
+    Example:
+      >>> f = checkpoint(lambda x: jnp.sin(jnp.cos(x @ x)), policy=checkpoint_policies.dots_saveable)  # the product is kept
+      >>> laminax.grad(lambda x: f(x).sum())(jnp.ones((2, 2))).shape
+      (2, 2)
+    """
 
     everything_saveable: staticmethod[..., bool] = staticmethod(everything_saveable)
     nothing_saveable: staticmethod[..., bool] = staticmethod(nothing_saveable)

@@ -22,6 +22,10 @@ def print_environment_info(return_string: bool = False) -> str | None:
 
     Returns:
       The text, or None.
+
+    Example:
+      >>> print_environment_info(return_string=True).startswith("laminax: ")
+      True
     """
     device = runtime.devices()[0]
     lines = [

@@ -27,7 +27,13 @@ from laminax._src.inspecting.schedule import Schedule
 
 
 class Explain:
-    """Reports about functions: `laminax.explain(f, *args)` makes one, and `laminax.explain.diff(a, b)` compares two."""
+    """Reports about functions: `laminax.explain(f, *args)` makes one, and `laminax.explain.diff(a, b)` compares two.
+
+    Example:
+      >>> report = laminax.explain(lambda x, w: (x @ w).sum(), jnp.ones((8, 16)), jnp.ones((16, 4)))
+      >>> report.flops  # 2 * 8 * 16 * 4 of the product, and 8 * 4 of the sum
+      1056.0
+    """
 
     def __call__(self, fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Report:
         """Traces and compiles a function for arguments, and reports what it costs and why; the function does not run.

@@ -39,14 +39,30 @@ def tree_html(tree: Any) -> str:
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    """`%load_ext laminax` in IPython and Jupyter: dicts, lists and tuples that hold arrays of laminax are shown as trees that fold."""
+    """`%load_ext laminax` in IPython and Jupyter: dicts, lists and tuples that hold arrays of laminax are shown as trees that fold.
+
+    Args:
+      ipython: the shell, which IPython gives.
+
+    Example:
+      >>> from IPython.core.interactiveshell import InteractiveShell  # doctest: +SKIP
+      >>> load_ipython_extension(InteractiveShell.instance())  # what %load_ext laminax does  # doctest: +SKIP
+    """
     formatter = ipython.display_formatter.formatters["text/html"]
     for kind in (dict, list, tuple):
         formatter.for_type(kind, _tree_or_nothing)
 
 
 def unload_ipython_extension(ipython: Any) -> None:
-    """`%unload_ext laminax`: containers look as before."""
+    """`%unload_ext laminax`: containers look as before.
+
+    Args:
+      ipython: the shell, which IPython gives.
+
+    Example:
+      >>> from IPython.core.interactiveshell import InteractiveShell  # doctest: +SKIP
+      >>> unload_ipython_extension(InteractiveShell.instance())  # what %unload_ext laminax does  # doctest: +SKIP
+    """
     formatter = ipython.display_formatter.formatters["text/html"]
     for kind in (dict, list, tuple):
         formatter.pop(kind, None)

@@ -163,6 +163,11 @@ def get_scaled_dot_general_config(mode: str, global_scale: Any = None) -> NoRetu
 
     Raises:
       NotImplementedError: always.
+
+    Example:
+      >>> lhs, rhs = jnp.array([[1., 2., 3., 4.]]), jnp.ones((4, 1))
+      >>> laminax.lax.scaled_dot(lhs, rhs, lhs_scale=jnp.array([[1., 10.]]), preferred_element_type=jnp.float32)  # in its place
+      Array([[73.]], dtype=float32)
     """
     _refuse("nn.get_scaled_dot_general_config", f"products in the format {mode!r} need kernels of cuDNN. lax.scaled_dot multiplies values "
             "that have been quantised by blocks.")
@@ -175,6 +180,11 @@ def scaled_dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: Any, p
 
     Raises:
       NotImplementedError: always.
+
+    Example:
+      >>> lhs, rhs = jnp.array([[1., 2., 3., 4.]]), jnp.ones((4, 1))
+      >>> laminax.lax.scaled_dot(lhs, rhs, lhs_scale=jnp.array([[1., 10.]]), preferred_element_type=jnp.float32)  # in its place
+      Array([[73.]], dtype=float32)
     """
     _refuse("nn.scaled_dot_general", "quantising by blocks needs kernels of cuDNN. lax.scaled_dot multiplies values that have been "
             "quantised by blocks, lax.dot_general unquantised ones.")
@@ -186,6 +196,11 @@ def scaled_matmul(lhs: ArrayLike, rhs: ArrayLike, lhs_scales: Any, rhs_scales: A
 
     Raises:
       NotImplementedError: always.
+
+    Example:
+      >>> lhs, rhs = jnp.array([[1., 2., 3., 4.]]), jnp.ones((4, 1))
+      >>> laminax.lax.scaled_dot(lhs, rhs, lhs_scale=jnp.array([[1., 10.]]), preferred_element_type=jnp.float32)  # in its place
+      Array([[73.]], dtype=float32)
     """
     _refuse("nn.scaled_matmul", "it stands for a kernel of cuDNN. lax.scaled_dot(lhs, rhs, lhs_scale=..., rhs_scale=...) computes such "
             "products on every platform.")

@@ -341,5 +341,16 @@ hard_swish = hard_silu
 
 
 def tanh(x: ArrayLike) -> Array:
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent, elementwise.
+
+    Args:
+      x: an array or scalar of numbers.
+
+    Returns:
+      A float or complex array of x's shape.
+
+    Example:
+      >>> nn.tanh(jnp.array([0., 1., -2.]))
+      Array([ 0.       ,  0.7615942, -0.9640276], dtype=float32)
+    """
     return jnp.tanh(x)

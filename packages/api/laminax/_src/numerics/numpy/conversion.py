@@ -289,6 +289,11 @@ def fromfile(*args: Any, **kwargs: Any) -> None:
 
     Raises:
       NotImplementedError: always; `asarray(numpy.fromfile(...))` does it.
+
+    Example:
+      >>> np.float32([1, 2]).tofile("numbers.bin")
+      >>> jnp.asarray(np.fromfile("numbers.bin", np.float32))
+      Array([1., 2.], dtype=float32)
     """
     raise NotImplementedError("numpy.fromfile is not provided; read with NumPy and convert: asarray(np.fromfile(...))")
 
@@ -298,6 +303,10 @@ def fromiter(*args: Any, **kwargs: Any) -> None:
 
     Raises:
       NotImplementedError: always; `asarray(numpy.fromiter(...))` does it.
+
+    Example:
+      >>> jnp.asarray(np.fromiter((i**2 for i in range(4)), np.int32))
+      Array([0, 1, 4, 9], dtype=int32)
     """
     raise NotImplementedError("numpy.fromiter is not provided; use NumPy and convert: asarray(np.fromiter(...))")
 

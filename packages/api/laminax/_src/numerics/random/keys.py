@@ -50,7 +50,15 @@ class PRNGSpec:
         return str(self._impl)
 
 
-Key = NewType("Key", PRNGKeyArray)  # for annotations: what functions of random numbers take
+Key = NewType("Key", PRNGKeyArray)
+Key.__doc__ = """The type of random keys, for annotations: what functions of random numbers take.
+
+    Example:
+      >>> def noise(key: random.Key):
+      ...     return random.normal(key, (2,))
+      >>> noise(random.key(0)).shape
+      (2,)
+    """
 
 
 def default_prng_impl() -> PRNGImpl:
@@ -89,7 +97,22 @@ def _one_of(function: str, impl: Any, dtype: Any) -> PRNGImpl:
 
 
 def key_dtype(impl_spec: Any = None) -> KeyDType:
-    """The dtype of a generator's keys, `key<fry>` by default."""
+    """The dtype of a generator's keys, `key<fry>` by default.
+
+    Args:
+      impl_spec: the generator: its name, a key dtype, or None for the default.
+
+    Returns:
+      A dtype of keys.
+
+    Raises:
+      ValueError: if no generator has the name.
+      TypeError: if it is something else.
+
+    Example:
+      >>> random.key_dtype("rbg")
+      key<rbg>
+    """
     return dtypes.key_dtype(resolve_prng_impl(impl_spec))
 
 

@@ -260,13 +260,12 @@ def _two_uniforms(key: ArrayLike, shape: Any, dtype: np.dtype) -> list[Array]:
 # Distributions of one shape and no parameters
 
 
-def _standard(name: str, text: str, sample: Callable) -> Any:
-    """A sampler `f(key, shape, dtype)` from `sample(key, shape, dtype)`."""
+def _standard(name: str, text: str, example: str, sample: Callable) -> Any:
+    """A sampler `f(key, shape, dtype)` from `sample(key, shape, dtype)`; the example's lines are those below its heading."""
     @fused(static_argnames=_STATIC)
     def run(key: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
         return sample(key, shape, dtype)
 
-    @takes_out_sharding
     def sampler(key: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
         typed = typed_key(name, key)
         checked = checked_dtype(name, dtype)
@@ -281,10 +280,16 @@ def _standard(name: str, text: str, sample: Callable) -> Any:
       dtype: a float dtype; float32 by default, float64 in x64 mode.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
+    Returns:
+      An array of the shape and dtype.
+
     Raises:
       ValueError: if the dtype is no float one, or the shape has a negative size.
+
+    Example:
+      {example}
     """
-    return sampler
+    return takes_out_sharding(sampler)
 
 
 def _bounded_uniform(key: ArrayLike, low: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Array:
@@ -310,10 +315,18 @@ def _sample_logistic(key: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) ->
     return e.sub(e.log(u), e.log1p(e.neg(u)))
 
 
-exponential = _standard("exponential", "the exponential distribution, with density exp(-x)", _sample_exponential)
-cauchy = _standard("cauchy", "the Cauchy distribution, with density 1 / (π (1 + x²))", _sample_cauchy)
-laplace = _standard("laplace", "the Laplace distribution, with density exp(-|x|) / 2", _sample_laplace)
-logistic = _standard("logistic", "the logistic distribution, with density exp(-x) / (1 + exp(-x))²", _sample_logistic)
+exponential = _standard("exponential", "the exponential distribution, with density exp(-x)",
+                        ">>> random.exponential(random.key(0), (10000,)).mean().round(1)\n"
+                        "      Array(1., dtype=float32)", _sample_exponential)
+cauchy = _standard("cauchy", "the Cauchy distribution, with density 1 / (π (1 + x²))",
+                   ">>> abs(jnp.median(random.cauchy(random.key(0), (10000,)))) < 0.05\n"
+                   "      Array(True, dtype=bool)", _sample_cauchy)
+laplace = _standard("laplace", "the Laplace distribution, with density exp(-|x|) / 2",
+                    ">>> abs(random.laplace(random.key(0), (10000,))).mean().round(1)\n"
+                    "      Array(1., dtype=float32)", _sample_laplace)
+logistic = _standard("logistic", "the logistic distribution, with density exp(-x) / (1 + exp(-x))²",
+                     ">>> abs(random.logistic(random.key(0), (10000,)).mean()) < 0.05\n"
+                     "      Array(True, dtype=bool)", _sample_logistic)
 
 
 @fused(static_argnames=_STATIC)
@@ -323,6 +336,7 @@ def _maxwell(key: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Arra
 
 
 maxwell = _standard("maxwell", "the Maxwell distribution: lengths of vectors of three standard normal samples",
+                    ">>> random.maxwell(random.key(0), (10000,)).mean().round(1)  # sqrt(8 / pi)\n      Array(1.6, dtype=float32)",
                     lambda key, shape, dtype: _maxwell(key, shape=shape, dtype=dtype))
 
 
