@@ -44,6 +44,7 @@ DEFAULTS = {
     "default_matmul_precision": None,
     "check": False,
     "check_leaks": False,
+    "check_static_indices": False,
     "disable_jit": False,
     "debug_nans": False,
     "debug_infs": False,

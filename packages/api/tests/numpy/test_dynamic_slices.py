@@ -51,12 +51,16 @@ def test_a_size_alone_none_and_arguments_of_functions():
     np.testing.assert_array_equal(x[ds(2)], [0, 1])
     np.testing.assert_array_equal(x[ds(None)], np.arange(6))
     np.testing.assert_array_equal(laminax.jit(lambda x, s: x[s])(x, ds(3, 2)), [3, 4])
+    np.testing.assert_array_equal(x[ds(None, 2)], np.arange(6)[:2])  # None is 0, as the start of a slice is
+    np.testing.assert_array_equal(x[ds(None, 2, 3)], np.arange(6)[0:4:3])
+    np.testing.assert_array_equal(x[ds(None, stride=2)], np.arange(6)[::2])
     assert str(ds(3, 2)) == "Slice(start=3, size=2, stride=1)"
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda: ds(1, -1), ValueError, "ds: size must not be negative .* got size -1"),
-    (lambda: ds(1, 2, 0), ValueError, "stride must be positive, .* stride 0"),
+    (lambda: ds(1, -1), ValueError, "ds: size must not be negative, got size -1"),
+    (lambda: ds(1, 2, 0), ValueError, "ds: stride must be positive, got stride 0"),
+    (lambda: ds(None, stride=0), ValueError, "ds: stride must be positive, got stride 0"),
     (lambda: ds(1.5, 2), TypeError, "ds: start must be an integer .* got f32"),
     (lambda: ds(np.arange(2), 2), TypeError, r"ds: start must be an integer .* got i\d+\[2\]"),
     (lambda: laminax.jit(lambda n: ds(0, n))(2), TypeError, r"ds: size must be an int, .* got i32\[\]"),

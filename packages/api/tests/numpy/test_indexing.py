@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from laminax_ir.options.config import check_static_indices
+
 import laminax
 import laminax.numpy as jnp
 
@@ -147,8 +149,27 @@ def test_updates_of_higher_rank_than_their_place_are_refused():
 def test_traced_masks_and_slice_bounds_are_refused():
     with pytest.raises(IndexError, match="boolean indices must be concrete"):
         laminax.jit(lambda x: x[x > 0])(X)
-    with pytest.raises(IndexError, match="static start/stop/step"):
+    with pytest.raises(IndexError, match=r"static start/stop/step .* try jax\.ds\(start, size\)"):
         laminax.jit(lambda x, i: x[i:])(X, 1)
+
+
+@pytest.mark.parametrize("index, message", [
+    (-4, "index -4 out of bounds for axis 0 with size 3"),
+    (np.index_exp[:, 4], "index 4 out of bounds for axis 1 with size 4"),
+    (np.index_exp[..., 7], "index 7 out of bounds for axis 2 with size 5"),
+    (np.index_exp[:9, None, [0, 1], 6], "index 6 out of bounds for axis 2 with size 5"),
+])
+def test_known_indices_are_checked_where_the_option_asks(index, message):
+    x = jnp.asarray(X)
+    jitted = laminax.jit(lambda x: x[index])
+    nearest = jitted(x)  # and the program traced without the check is not taken with it
+    with check_static_indices(True):
+        for read in (lambda x: x[index], jitted, lambda x: x.at[index].get()):
+            with pytest.raises(IndexError, match=message):
+                read(x)
+        np.testing.assert_array_equal(x.at[index].get(mode="clip"), nearest)  # a mode says what they mean
+        for inside in INDICES:
+            np.testing.assert_array_equal(x[inside], X[inside])
 
 
 def test_updates_keep_the_dtype():

@@ -105,6 +105,8 @@ def test_derivative_rules_of_the_user(rng):
     (jnp.max, NotImplementedError, r"^sparse rule for reduce_max is not implemented\."),
     (lambda x: jnp.concatenate([x, jnp.ones(5)]), NotImplementedError, "Concatenation between sparse and dense"),
     (lambda x: lax.cond(True, lambda y: y, sparse.todense, x), TypeError,
+     "sparsified true_fun output must have same type structure as sparsified false_fun output"),
+    (lambda x: lax.cond(True, lambda y: y, lambda y: y + y, x), TypeError,
      "sparsified true_fun and false_fun output must have identical types"),
     (lambda x: lax.scan(lambda c, s: (c, s), 0.0, x), NotImplementedError, "scanned over"),
 ])

@@ -143,6 +143,13 @@ Traceback (most recent call last):
 LeakedTracerError: Leaked trace DynamicJaxprTrace: a value traced by jit(append) is still alive after that trace has ended...
 """,
 )
+check_static_indices = define(
+    "check_static_indices",
+    False,
+    boolean,
+    "Raise when an int in x[...] is out of bounds, instead of taking the nearest element.",
+    affects_tracing=True,  # a program traced without the check must be traced again with it
+)
 disable_jit = define(
     "disable_jit",
     False,

@@ -29,7 +29,6 @@ FIXED: dict[str, Fixed] = {
     "backend_target": Fixed("", "devices are never on another machine"),
     "bcoo_cusparse_lowering": Fixed(False, "sparse matrices are multiplied by gathers and sums on every platform"),
     "captured_constants_report_frames": Fixed(0, "constants do not remember where they were captured"),
-    "check_static_indices": Fixed(False, "indices are checked by laminax.experimental.checkify only, or as the mode of an access says"),
     "compilation_cache_check_contents": Fixed(False, "entries of the compilation cache have a checksum of their own"),
     "compilation_cache_expect_pgle": Fixed(False, _NO_PROFILES),
     "compiler_detailed_logging_min_ops": Fixed(10, "the compiler's phases are logged by log_compiles"),

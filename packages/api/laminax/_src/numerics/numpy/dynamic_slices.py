@@ -33,7 +33,7 @@ def dslice(start: Any, size: int | None = None, stride: int | None = None) -> sl
     """An index of `size` elements from `start` on, which may be traced, where `x[start:start + size]` needs known bounds.
 
     Args:
-      start: an integer or a scalar array of integers; alone, the size, from 0 on. None stands for all elements.
+      start: an integer or a scalar array of integers; alone, the size, from 0 on. None stands for 0, and alone for all elements.
       size: how many elements, an int.
       stride: the distance between them, a positive int, 1 by default.
 
@@ -51,14 +51,16 @@ def dslice(start: Any, size: int | None = None, stride: int | None = None) -> sl
       Array([4, 5, 6], dtype=int32)
     """
     if start is None:
-        return slice(None)
-    if size is None:
+        if size is None:
+            return slice(None, None, stride if stride is None else _stride(stride))
+        start = 0
+    elif size is None:
         start, size = 0, start
     if not _is_integer_scalar(start):
         raise TypeError(f"ds: start must be an integer or an integer scalar, got {_described(start)}")
-    size, stride = _int("size", size), 1 if stride is None else _int("stride", stride)
-    if size < 0 or stride < 1:
-        raise ValueError(f"ds: size must not be negative and stride must be positive, got size {size} and stride {stride}")
+    size, stride = _int("size", size), 1 if stride is None else _stride(stride)
+    if size < 0:
+        raise ValueError(f"ds: size must not be negative, got size {size}")
     return Slice(start if is_array_like(start) and hasattr(start, "dtype") else operator.index(start), size, stride)
 
 
@@ -70,6 +72,13 @@ def _is_integer_scalar(x: Any) -> bool:
         return hasattr(x, "__index__")
     aval = get_aval(x)
     return aval.shape == () and dtypes.issubdtype(aval.dtype, dtypes.integer)
+
+
+def _stride(value: Any) -> int:
+    stride = _int("stride", value)
+    if stride < 1:
+        raise ValueError(f"ds: stride must be positive, got stride {stride}")
+    return stride
 
 
 def _int(name: str, value: Any) -> int:

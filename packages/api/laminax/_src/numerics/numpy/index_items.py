@@ -173,7 +173,8 @@ def _parse_slice(item: slice, size: int) -> Slice:
         if isinstance(part, Tracer) and part.concrete_value() is None:
             raise IndexError(
                 f"Array slice indices must have static start/stop/step to be used with NumPy indexing syntax. Found {item}. To index "
-                "a statically sized array at a dynamic position, try lax.dynamic_slice or lax.dynamic_update_slice.")
+                "a statically sized array at a dynamic position, try jax.ds(start, size) between the brackets, or lax.dynamic_slice "
+                "and lax.dynamic_update_slice.")
     if SymbolicDim in map(type, (start, stop, step, size)):
         return _parse_symbolic_slice(item, size)
     try:

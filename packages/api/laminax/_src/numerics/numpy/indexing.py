@@ -18,6 +18,7 @@ from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops.checks import checks_indices, note_index
 from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode
 from laminax_ir.ops.slicing import dynamic_slice_p
+from laminax_ir.options.config import check_static_indices
 from laminax_ir.tracing.trace import Tracer, eval_trace, state
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
@@ -63,7 +64,7 @@ def read(x: Any, index: Any, mode: Any, fill_value: Any, indices_are_sorted: boo
         mode = GatherScatterMode.from_any(mode)
     items = parse_index(x.shape, index)
     if mode is not GatherScatterMode.FILL_OR_DROP:
-        items = _ints_clamped(x.shape, items, wrap_negative_indices)
+        items = _ints_clamped(x.shape, items, mode, wrap_negative_indices)
     elif fill_value is not None:
         fill_value = static_scalar(fill_value)
     spec, values = separate(items)
@@ -76,17 +77,25 @@ def static_scalar(value: Any) -> Any:
     return math.nan if value != value else value  # one object, so that equal programs are found again
 
 
-def _ints_clamped(shape: tuple[int, ...], items: list, wrap: bool) -> list:
-    """The items with ints brought in bounds."""
+def _ints_clamped(shape: tuple[int, ...], items: list, mode: GatherScatterMode, wrap: bool) -> list:
+    """The items with ints brought in bounds.
+
+    Raises:
+      IndexError: if one is not, the mode promises that all are, and the option `check_static_indices` is on.
+    """
     result = []
     axis = 0
     for item in items:
         if type(item) is int:
             size = shape[axis]
-            position = item + size if item < 0 and wrap else item
+            written, position = item, item + size if item < 0 and wrap else item
             item = min(max(position, 0), size - 1)
-            if item != position and checks_indices.value:
-                note_index(shape, axis, position)
+            if item != position:
+                if check_static_indices.value and mode is GatherScatterMode.PROMISE_IN_BOUNDS:
+                    raise IndexError(f"index {written} out of bounds for axis {axis} with size {size}, in an array of shape {shape}; the "
+                                     "option check_static_indices asks for this error. Use x.at[...].get(mode=...) for such indices.")
+                if checks_indices.value:
+                    note_index(shape, axis, position)
         axis += item is not NEW_AXIS and item is not GAP
         result.append(item)
     return result

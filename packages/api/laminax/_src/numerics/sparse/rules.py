@@ -347,9 +347,11 @@ def _cond(index: Any, *operands: BCOO, branches: tuple[ClosedJaxpr, ...], branch
     shapes = [[(x.shape, x.dtype) for x in pytree.tree_leaves(t)] for t in types]
     for k, (tree, shape) in enumerate(zip(trees, shapes)):
         if tree != trees[0] or shape != shapes[0]:
-            said = "true_fun and false_fun output" if len(branches) == 2 else f"branches 0 and {k} output"
-            raise TypeError(f"sparsified {said} must have identical types, got\n{types[-1] if len(branches) == 2 else types[0]}\nand\n"
-                            f"{types[0] if len(branches) == 2 else types[k]}.")
+            (one, of_one), (other, of_other) = ((("true_fun", types[1]), ("false_fun", types[0])) if len(branches) == 2 else
+                                                (("branch 0", types[0]), (f"branch {k}", types[k])))
+            said = (f"{one} output must have same type structure as sparsified {other} output" if tree != trees[0] else
+                    f"{one} and {other} output must have identical types")
+            raise TypeError(f"sparsified {said}, got\n{of_one}\nand\n{of_other}.")
     if branches_platforms is not None:
         return platform_switch(index, functions, operands, branches_platforms)
     return control_flow.switch(index, functions, *operands)
