@@ -11,7 +11,8 @@ import laminax_runtime
 
 import laminax
 import laminax.numpy as jnp
-from laminax import ShapeDtypeStruct, errors, extend, ffi
+from laminax import ShapeDtypeStruct, dtypes, errors, extend, ffi
+from laminax.experimental.layout import Layout
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -104,6 +105,43 @@ def test_attributes_in_text():
         assert attribute in text
     legacy = ffi.ffi_call("native", ShapeDtypeStruct((), np.float32), custom_call_api_version=1, legacy_backend_config="text")
     assert 'backend_config = "text"' in laminax.jit(legacy).lower(1.0).as_text()
+
+
+@pytest.mark.parametrize("value, written", [
+    (np.array(1, jnp.bfloat16), "dense<1.000000e+00> : tensor<bf16>"),
+    (np.array([1, 2], jnp.float8_e4m3fn), "dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf8E4M3FN>"),
+    (np.array([1, -2], jnp.int4), "dense<[1, -2]> : tensor<2xi4>"),
+    (np.array(3, jnp.uint2), "dense<3> : tensor<ui2>"),
+    (np.array(1.5, jnp.bfloat16)[()], "1.500000e+00 : bf16"),
+    (np.zeros((), dtypes.float0), "dense<false> : tensor<i1>"),
+], ids=str)
+def test_attributes_of_types_that_numpy_has_not(value, written):
+    call = ffi.ffi_call("native", ShapeDtypeStruct((), np.float32))
+    module = laminax.jit(lambda x: call(x, param=value)).lower(1.0).compiler_ir("stablehlo")
+    (found,) = [op for op in module.body.operations[0].body.blocks[0].operations if op.operation.name == "stablehlo.custom_call"]
+    assert str(found.attributes["mhlo.backend_config"]["param"]) == written  # where JAX's programs have the attributes
+
+
+@pytest.mark.parametrize("layout, written", [((0, 1, 2), "[0, 1, 2]"), (None, "[2, 1, 0]"), (Layout((0, 2, 1)), "[1, 2, 0]")])
+def test_layouts_of_a_lowering_rule(layout, written):
+    copy_p = extend.Primitive("test_ffi_copy")
+    extend.shape_rule(copy_p)(lambda x: x)
+    extend.lowering_rule(copy_p)(ffi.ffi_lowering("native", operand_layouts=[layout], result_layouts=[layout]))
+    text = laminax.jit(copy_p.bind).lower(jnp.ones((2, 3, 4))).as_text()
+    for name in ("operand_layouts", "result_layouts"):
+        assert f"{name} = [dense<{written}> : tensor<3xindex>]" in text  # the fastest first, as XLA lists them
+
+
+@pytest.mark.parametrize("layouts, message", [
+    ([None, None], r"operand_layouts has 2 layouts for 1 arrays\. Give one for each"),
+    ([(0, 0, 1)], r"operand_layouts\[0\]=\(0, 0, 1\) must list the 3 axes of f32\[2,3,4\] once each"),
+])
+def test_layouts_that_do_not_fit_in_a_lowering_rule(layouts, message):
+    copy_p = extend.Primitive("test_ffi_copy")
+    extend.shape_rule(copy_p)(lambda x: x)
+    extend.lowering_rule(copy_p)(ffi.ffi_lowering("native", operand_layouts=layouts))
+    with pytest.raises(ValueError, match=message):
+        laminax.jit(copy_p.bind).lower(jnp.ones((2, 3, 4)))
 
 
 def test_capsules_and_headers():

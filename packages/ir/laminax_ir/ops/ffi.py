@@ -153,8 +153,9 @@ def hashable_attribute(name: str, value: Any) -> Any:
     Raises:
       TypeError: if XLA has no such attribute.
     """
-    if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in "biuf":
-        return "array" if isinstance(value, np.ndarray) else "scalar", ArrayAttribute(np.asarray(value))
+    if isinstance(value, (np.generic, np.ndarray)) and _is_real(value.dtype):
+        array = np.zeros(np.shape(value), bool) if value.dtype == dtypes.float0 else np.asarray(value)  # as float0 is written everywhere
+        return "array" if isinstance(value, np.ndarray) else "scalar", ArrayAttribute(array)
     for kind in (bool, int, float, str):
         if isinstance(value, kind) and not isinstance(value, np.generic):
             return kind.__name__, kind(value)
@@ -165,3 +166,7 @@ def hashable_attribute(name: str, value: Any) -> Any:
     raise TypeError(f"ffi_call: the attribute {name}={value!r:.80} of type {type(value).__name__} cannot be handed to a native function. "
                     "Attributes are bools, ints, floats, strings, NumPy scalars and arrays of real numbers, tuples of integers, and "
                     "dicts of these; pass anything else as an array argument.")
+
+
+def _is_real(dtype: np.dtype) -> bool:
+    return dtype in (np.bool_, dtypes.float0) or dtypes.issubdtype(dtype, dtypes.integer) or dtypes.issubdtype(dtype, dtypes.floating)

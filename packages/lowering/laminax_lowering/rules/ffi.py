@@ -10,6 +10,7 @@ from typing import Any, Callable, Mapping, NamedTuple, Sequence
 import numpy as np
 
 from laminax_ir.ops.ffi import TYPED_API, ffi_call_p, hashable_attribute
+from laminax_ir.types.array_layouts import Layout
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
@@ -30,8 +31,12 @@ def emit_call(ctx: FunctionWriter, target: str, operands: Sequence[Value], resul
               operand_layouts: Sequence[Sequence[int]], result_layouts: Sequence[Sequence[int]], aliases: Mapping[int, int],
               has_side_effect: bool = False, api_version: int = TYPED_API) -> list[Value]:
     """Writes a custom call; layouts name the axes from the slowest in memory to the fastest."""
-    written = {"api_version": f"{api_version} : i32", "backend_config": config, "has_side_effect": bool_text(has_side_effect),
-               "operand_layouts": _layouts_text(operand_layouts), "result_layouts": _layouts_text(result_layouts)}
+    written = {"has_side_effect": bool_text(has_side_effect), "operand_layouts": _layouts_text(operand_layouts),
+               "result_layouts": _layouts_text(result_layouts)}
+    if api_version >= TYPED_API:  # XLA's form for the typed interface, which JAX writes and programs look into
+        written |= {"api_version": "1 : i32", "backend_config": '""', "mhlo.backend_config": config}
+    else:
+        written |= {"api_version": f"{api_version} : i32", "backend_config": config}
     if aliases:
         written["output_operand_aliases"] = "[" + ", ".join(
             f"#stablehlo.output_operand_alias<output_tuple_indices = [{j if len(results) > 1 else ''}], operand_index = {i}, "
@@ -69,13 +74,15 @@ def _attribute_text(kind: str, value: Any) -> str:
             return attributes_text(value)
 
 
+Layouts = Sequence[Sequence[int] | Layout | None]
+
+
 class FfiCall(NamedTuple):
     """A call that was written."""
     results: list[Value]
 
 
-def build_ffi_lowering_function(call_target_name: str, *, operand_layouts: Sequence[Sequence[int]] | None = None,
-                                result_layouts: Sequence[Sequence[int]] | None = None,
+def build_ffi_lowering_function(call_target_name: str, *, operand_layouts: Layouts | None = None, result_layouts: Layouts | None = None,
                                 backend_config: Mapping[str, Any] | str | None = None, skip_ffi_layout_processing: bool = False,
                                 has_side_effect: bool = False, operand_output_aliases: Mapping[int, int] | None = None,
                                 api_version: int = TYPED_API) -> Callable[..., FfiCall]:
@@ -103,14 +110,14 @@ def build_ffi_lowering_function(call_target_name: str, *, operand_layouts: Seque
             given = {**(backend_config or {}), **params}
             config = attributes_text([(name, hashable_attribute(name, value)) for name, value in sorted(given.items())])
         return FfiCall(emit_call(
-            ctx, call_target_name, operands, results, config, _slowest_first(operand_layouts, [x.aval for x in operands]),
-            _slowest_first(result_layouts, results), operand_output_aliases or {}, has_side_effect, api_version))
+            ctx, call_target_name, operands, results, config, _slowest_first("operand_layouts", operand_layouts, [x.aval for x in operands]),
+            _slowest_first("result_layouts", result_layouts, results), operand_output_aliases or {}, has_side_effect, api_version))
 
     return call
 
 
-def ffi_lowering(call_target_name: str, *, operand_layouts: Sequence[Sequence[int]] | None = None,
-                 result_layouts: Sequence[Sequence[int]] | None = None, backend_config: Mapping[str, Any] | str | None = None,
+def ffi_lowering(call_target_name: str, *, operand_layouts: Layouts | None = None, result_layouts: Layouts | None = None,
+                 backend_config: Mapping[str, Any] | str | None = None,
                  skip_ffi_layout_processing: bool = False, has_side_effect: bool = False,
                  operand_output_aliases: Mapping[int, int] | None = None,
                  api_version: int = TYPED_API) -> Callable:
@@ -118,8 +125,8 @@ def ffi_lowering(call_target_name: str, *, operand_layouts: Sequence[Sequence[in
 
     Args:
       call_target_name: the name that the function is registered under.
-      operand_layouts, result_layouts: for each array the order of its axes in memory, the fastest first, as XLA has it; by
-        default the last axis is the fastest.
+      operand_layouts, result_layouts: for each array the order of its axes in memory, the fastest first, as XLA has it, or a
+        `Layout`; None, and by default all of them, have the last axis as the fastest.
       backend_config: attributes by name, beside the operation's parameters; for an older convention, a text.
       skip_ffi_layout_processing: must be False.
       has_side_effect: whether it must be called also where nobody reads its results.
@@ -144,7 +151,19 @@ def ffi_lowering(call_target_name: str, *, operand_layouts: Sequence[Sequence[in
     return rule
 
 
-def _slowest_first(layouts: Sequence[Sequence[int]] | None, avals: Sequence[ShapedArray]) -> list[tuple[int, ...]]:
+def _slowest_first(name: str, layouts: Layouts | None, avals: Sequence[ShapedArray]) -> list[tuple[int, ...]]:
     if layouts is None:
-        return [tuple(range(aval.ndim)) for aval in avals]
-    return [tuple(reversed(axes)) for axes in layouts]
+        layouts = [None] * len(avals)
+    if len(layouts) != len(avals):
+        raise ValueError(f"ffi_lowering: {name} has {len(layouts)} layouts for {len(avals)} arrays. Give one for each, None where the last "
+                         "axis is the fastest.")
+    return [_axes_slowest_first(name, i, layout, aval) for i, (layout, aval) in enumerate(zip(layouts, avals))]
+
+
+def _axes_slowest_first(name: str, position: int, layout: Sequence[int] | Layout | None, aval: ShapedArray) -> tuple[int, ...]:
+    if layout is None:
+        return tuple(range(aval.ndim))
+    axes = tuple(layout.major_to_minor if isinstance(layout, Layout) else reversed(layout))
+    if sorted(axes) != list(range(aval.ndim)):
+        raise ValueError(f"ffi_lowering: {name}[{position}]={layout} must list the {aval.ndim} axes of {aval.str_short()} once each.")
+    return axes
