@@ -15,7 +15,7 @@ from laminax_ir.symbolic.symbolic_dims import SymbolicDim, exceeds
 from laminax_ir.types import dtypes
 
 from laminax._src.numerics.numpy.arguments import convert, dtype_of, is_kind, shape_of
-from laminax._src.numerics.numpy.index_items import GAP, NEW_AXIS, Gap, NewAxis, Slice, is_window
+from laminax._src.numerics.numpy.index_items import GAP, NEW_AXIS, Gap, NewAxis, Slice, Steps, is_window
 
 
 def from_the_front(index: Any, size: int, dtype: Any, wrap: bool) -> Any:
@@ -104,7 +104,7 @@ def make_plan(shape: tuple[int, ...], items: list[Any], wrap: bool) -> Plan:
             axes.read_window(axis, window.length, start)
         elif type(item) is Slice and item.step in (1, -1):
             axes.read_slice(axis, item, shape[axis])
-        elif type(item) is Slice:
+        elif type(item) in (Slice, Steps):
             axes.read_steps(axis, item)
         else:
             axes.read_positions(axis, item, axes.block_end)
@@ -118,7 +118,7 @@ def make_plan(shape: tuple[int, ...], items: list[Any], wrap: bool) -> Plan:
 
 def _block_of_arrays(items: list[Any]) -> tuple[tuple[int, ...] | None, int | None]:
     """The common shape of the index arrays, None if there are none; and at which item its axes stand, None for in front of all."""
-    places = [place for place, item in enumerate(items) if not (type(item) in (Slice, NewAxis, Gap) or is_window(item))]
+    places = [place for place, item in enumerate(items) if not (type(item) in (Slice, Steps, NewAxis, Gap) or is_window(item))]
     if not places:
         return None, None
     try:
@@ -176,11 +176,17 @@ class _PlannedAxes:
         self.result.append(count)
         self.window_sizes.append(count)
 
-    def read_steps(self, axis: int, item: Slice) -> None:
+    def read_steps(self, axis: int, item: Slice | Steps) -> None:
         """Elements of an axis with gaps between them: their positions are an index array of an axis of its own."""
         self.batch.append(item.length)
         self.result.append(item.length)
-        self.read_positions(axis, np.arange(item.length) * item.step + item.start, len(self.batch))
+        if type(item) is Steps or SymbolicDim in map(type, item):
+            dtype = dtypes.scalar_dtype(int)
+            steps = op.mul(shape_ops.iota(dtype, item.length), scalar_like(item.step, dtype))
+            positions = op.add(steps, scalar_like(item.start, dtype))
+        else:
+            positions = np.arange(item.length) * item.step + item.start
+        self.read_positions(axis, positions, len(self.batch))
 
     def read_positions(self, axis: int, positions: Any, end: int) -> None:
         """Single elements of an axis; the axes of the positions end behind batch axis `end`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Callable, NamedTuple, Sequence
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim, is_dimension
 from laminax_ir.tracing.trace import Tracer, eval_trace, state
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval, is_array_like
-from laminax_ir.types.errors import NonConcreteBooleanIndexError
+from laminax_ir.types.errors import InconclusiveDimensionOperation, NonConcreteBooleanIndexError
 from laminax_runtime import ArrayImpl
 
 from laminax._src.numerics.numpy import dynamic_slices
@@ -28,6 +28,14 @@ class Slice(NamedTuple):
     start: Any  # an int or a symbolic dimension, as the next
     length: Any
     step: int
+
+
+class Steps(NamedTuple):
+    """A slice of which nobody knows that it is within the axis, since that depends on symbolic dimensions; its places are computed."""
+
+    start: Any
+    length: Any
+    step: Any
 
 
 class Window(NamedTuple):
@@ -63,7 +71,7 @@ def parse_index(shape: tuple[int, ...], index: Any) -> list:
       index: what stands between the brackets, without scalar masks.
 
     Returns:
-      A list of `Slice`, `NEW_AXIS`, ints (negative ones and those out of bounds as they are), integer arrays, and pairs of a
+      A list of `Slice`, `Steps`, `NEW_AXIS`, ints (negative ones and those out of bounds as they are), integer arrays, and pairs of a
       `Window` and its start.
 
     Raises:
@@ -165,7 +173,7 @@ def _parse_number(item: Any, axis: int) -> Any:
                      f"got {str(item):.60} of type {type(item).__name__} at axis {axis}")
 
 
-def _parse_slice(item: slice, size: int) -> Slice:
+def _parse_slice(item: slice, size: int) -> Slice | Steps:
     start, stop, step = item.start, item.stop, item.step
     if start is None and stop is None and step is None:
         return Slice(0, size, 1)
@@ -184,26 +192,48 @@ def _parse_slice(item: slice, size: int) -> Slice:
     return Slice(start, len(range(start, stop, step)), step)
 
 
-def _parse_symbolic_slice(item: slice, size: DimSize) -> Slice:
+def _parse_symbolic_slice(item: slice, size: DimSize) -> Slice | Steps:
     """A slice where its parts or the size of the axis are symbolic dimensions.
 
     Raises:
-      InconclusiveDimensionOperation: if whether a part counts from the end depends on the sizes.
+      ValueError: if the step is 0.
+      InconclusiveDimensionOperation: if whether the step is positive, or whether a part counts from the end, depends on the sizes.
     """
-    step = 1 if item.step is None else item.step
-    if not is_dimension(step) or type(step) is SymbolicDim or step == 0:
-        raise TypeError(f"slice indices: beside symbolic dimensions the step must be an integer that is not 0, got {item}")
-    first, last = (0, size) if step > 0 else (-1, size - 1)
+    step = 1 if item.step is None else size_of(item.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    is_forwards = _known_sign(lambda: step > 0, f"the step ({step})", "> 0 or < 0")
+    first, last = (0, size) if is_forwards else (-1, size - 1)
 
-    def place(part: Any, default: DimSize) -> DimSize:
+    def place(name: str, part: Any, default: DimSize) -> DimSize:
         if part is None:
             return default
         part = size_of(part)
-        return min_dim(max_dim(part + size if part < 0 else part, first), last)
+        is_negative = _known_sign(lambda: part < 0, f"the {name} ({part})", ">= 0")
+        return min_dim(max_dim(part + size if is_negative else part, first), last)
 
-    start, stop = (place(item.start, 0), place(item.stop, size)) if step > 0 else (place(item.start, size - 1), place(item.stop, -1))
-    distance = stop - start if step > 0 else start - stop
-    return Slice(start, max_dim((distance + abs(step) - 1) // abs(step), 0), int(step))
+    start = place("start", item.start, 0 if is_forwards else size - 1)
+    stop = place("stop", item.stop, size if is_forwards else -1)
+    distance, gap = (stop - start, step) if is_forwards else (start - stop, -step)
+    length = max_dim((distance + gap - 1) // gap, 0)
+    last = start + (length - 1) * step
+    return Slice(start, length, step) if type(step) is int and _is_known_within(*((start, last) if is_forwards else (last, start)), size) else \
+        Steps(start, length, step)
+
+
+def _is_known_within(lowest: DimSize, highest: DimSize, size: DimSize) -> bool:
+    try:
+        return 0 <= lowest <= highest + 1 <= size  # as `slice` asks; of an empty one with gaps the highest may be far below
+    except InconclusiveDimensionOperation:
+        return False
+
+
+def _known_sign(comparison: Callable[[], bool], what: str, signs: str) -> bool:
+    try:
+        return comparison()
+    except InconclusiveDimensionOperation as e:
+        raise InconclusiveDimensionOperation(f"In slice with non-constant elements {what} must be resolved statically if it is {signs}.\n"
+                                             f"{e}") from None
 
 
 def _parse_dynamic_slice(item: dynamic_slices.Slice, size: int, axis: int) -> Any:
@@ -240,7 +270,7 @@ def separate(items: Sequence) -> tuple[tuple, list]:
                 values.append(item.start)
             else:
                 spec.append(item)
-        elif kind is NewAxis or kind is Gap or kind is int and not is_eager:
+        elif kind in (Steps, NewAxis, Gap) or kind is int and not is_eager:
             spec.append(item)
         elif kind is tuple:
             spec.append(item[0])

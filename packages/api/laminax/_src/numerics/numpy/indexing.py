@@ -34,6 +34,7 @@ from laminax._src.numerics.numpy.index_items import (
     Gap,
     NewAxis,
     Slice,
+    Steps,
     Window,
     is_window,
     parse_index,
@@ -109,7 +110,7 @@ def _read(x: Any, values: Sequence[ArrayLike], spec: tuple[Any, ...], mode: Gath
     is_filling = mode is GatherScatterMode.FILL_OR_DROP
     if all(_is_static(item) for item in items) and not (is_filling and any(type(item) is int for item in items)):
         return _static_read(x, items)
-    if not is_filling and all(_is_static(item) or is_window(item) or not shape_of(item) for item in items):
+    if not is_filling and all(_is_static(item) or is_window(item) or type(item) is not Steps and not shape_of(item) for item in items):
         return _dynamic_read(x, items, wrap)
     plan = make_plan(x.shape, items, wrap)
     if 0 in plan.shape:
