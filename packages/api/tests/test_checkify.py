@@ -120,6 +120,7 @@ def test_errors_are_checked_again():
 
 
 @pytest.mark.parametrize("call, error, message", [
+    (lambda: checkify.debug_check(np.ones(2, bool), "m"), TypeError, "^debug_check takes a scalar pred as argument"),
     (lambda: check(1, "m"), TypeError, "check takes a scalar pred as argument, got 1"),
     (lambda: check(np.array([True]), "m"), TypeError, "check takes a scalar pred"),
     (lambda: check(True, 3), TypeError, "the message must be a string, got 3"),
@@ -205,3 +206,39 @@ def test_functions_with_derivative_rules_are_checked_and_keep_their_rules():
         assert laminax.grad(lambda x: checked(x)[1])(4.0) == slope
         error, gradient = checkify.checkify(laminax.grad(fun), errors=checkify.float_checks)(4.0)
         assert error.get() is None and gradient == slope
+
+
+def test_arguments_that_are_no_arrays_are_as_they_are():
+    def f(x, name, is_negated):
+        value = {"one": 1, "two": 2}[name] * (-x if is_negated else x)
+        check(value > 0, "{} is not positive", value)
+        return value
+
+    assert checkify.checkify(f)(2.0, "two", False)[1] == 4
+    assert checkify.checkify(f)(2.0, "one", True)[0].get().startswith("-2.0 is not positive")
+    assert laminax.jit(checkify.checkify(f), static_argnums=(1, 2))(2.0, "two", True)[0].get().startswith("-4.0 is not positive")
+
+
+@pytest.mark.parametrize("x, message", [([-1], "-1"), ([3, 0, -1], "0"), ([1, 2], None), (np.zeros(0, np.int32), None)])
+def test_errors_of_turns_of_a_loop_are_checks_of_what_is_around(x, message):
+    def turn(carry, x):
+        check(x > 0, "{} is not positive", x)
+        return carry, x
+
+    def f(x):
+        _, errors = lax.scan(lambda carry, x: (carry, checkify.checkify(turn)(carry, x)[0]), 0, x)
+        checkify.check_error(errors)
+        return x
+
+    found = laminax.jit(checkify.checkify(f))(jnp.array(x))[0].get()
+    assert found is None if message is None else found.startswith(f"{message} is not positive")
+
+
+def test_checks_in_loops_whose_conditions_are_mapped():
+    def f(x):
+        check(x < 9, "never")
+        return lax.while_loop(lambda x: x < 5, lambda x: (check(x < 5, "not of examples that are done"), x + 1)[1], x)
+
+    with pytest.raises(ValueError, match=r"^checkify-of-vmap-of-while is not supported: .*Map what checkify returns"):
+        checkify.checkify(laminax.vmap(f))(jnp.arange(5))
+    assert laminax.vmap(checkify.checkify(f))(jnp.arange(5))[0].get() is None

@@ -1,11 +1,14 @@
 """Functions exported once for all sizes of some axes: each called with several sizes, and compared with the function itself."""
 
+import operator
+
 import numpy as np
 import pytest
 
 import laminax
 import laminax.numpy as jnp
 from laminax import ShapeDtypeStruct, export, grad, jit, lax, nn, vmap
+from laminax.core import InconclusiveDimensionOperation
 from laminax.export import SymbolicScope, deserialize, is_symbolic_dim, symbolic_args_specs, symbolic_shape
 
 
@@ -14,8 +17,12 @@ def array(*shape, dtype=np.float32):
 
 
 def exported(fun, *specs, vjp_order=0, platforms=None, constraints=(), dtype=np.float32):
+    return exported_of(fun, *[(spec, dtype) for spec in specs], vjp_order=vjp_order, platforms=platforms, constraints=constraints)
+
+
+def exported_of(fun, *typed_specs, vjp_order=0, platforms=None, constraints=()):
     scope = SymbolicScope(constraints)
-    structs = [ShapeDtypeStruct(symbolic_shape(spec, scope=scope), dtype) for spec in specs]
+    structs = [ShapeDtypeStruct(symbolic_shape(spec, scope=scope), dtype) for spec, dtype in typed_specs]
     return deserialize(export.export(jit(fun), platforms=platforms)(*structs).serialize(vjp_order=vjp_order))
 
 
@@ -201,3 +208,92 @@ def test_names_of_meshes_and_references_at_the_top():
     assert laminax.get_mesh is sharding.get_mesh and laminax.get_abstract_mesh is sharding.get_abstract_mesh
     assert (laminax.use_abstract_mesh is sharding.use_abstract_mesh and laminax.empty_ref is ref.empty_ref
             and laminax.free_ref is ref.free_ref)
+
+
+ENDS = [lambda b: None, lambda b: 0, lambda b: 2, lambda b: b, lambda b: 2 * b + 2, lambda b: -2, lambda b: -2 * b - 2]
+STEPS = [lambda b: None, lambda b: 2, lambda b: b, lambda b: -1, lambda b: -2, lambda b: -b]
+
+
+@pytest.mark.parametrize("start", ENDS)
+def test_slices_with_symbolic_parts(start):
+    def slices(x):
+        b = x.shape[1]
+        return [x[start(b):stop(b):step(b)] for stop in ENDS for step in STEPS]
+
+    e = exported(slices, "c, b")
+    for shape in ((16, 8), (5, 3), (1, 1), (4, 9)):
+        x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+        for got, expected in zip(e.call(x), slices(x), strict=True):  # NumPy's own
+            np.testing.assert_array_equal(got, expected)
+
+
+def test_slices_with_symbolic_parts_beside_others_and_written_to():
+    e = exported(lambda x, i: (x[::-i.shape[0], None, i], x[i.shape[0]:, ::i.shape[0]], x.at[1::i.shape[0]].set(7)), "c, b", "n",
+                 dtype=np.int32)
+    for shape, n in (((7, 5), 2), ((3, 4), 1)):
+        x = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+        places = np.arange(n, dtype=np.int32)
+        written = x.copy()
+        written[1::n] = 7
+        for got, expected in zip(e.call(x, places), (x[::-n, None, places], x[n:, ::n], written), strict=True):
+            np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("index, error, message", [
+    (lambda b: slice(None, None, b - 3), InconclusiveDimensionOperation, r"the step \(b - 3\) must be resolved statically if"),
+    (lambda b: slice(b - 3, None), InconclusiveDimensionOperation, r"the start \(b - 3\) must be resolved statically if"),
+    (lambda b: slice(0, b, 0), ValueError, "slice step cannot be zero"),
+])
+def test_slices_of_unknown_direction(index, error, message):
+    with pytest.raises(error, match=message):
+        exported(lambda x: x[index(x.shape[0])], "b")
+
+
+OPERANDS = [2, np.int32(3), 2.0, np.float32(2.5), np.array(2, np.int32), np.arange(1, 5, dtype=np.int32), np.arange(1.0, 7.0,
+                                                                                                                   dtype=np.float32)]
+
+
+@pytest.mark.parametrize("other", OPERANDS, ids=repr)
+def test_arithmetic_of_sizes_and_arrays(other):
+    operations = [operator.add, operator.mul, operator.sub, operator.mod, operator.floordiv, operator.truediv]
+    e = exported(lambda x: [f(2 * x.shape[0], other) for f in operations] + [f(other, 2 * x.shape[0]) for f in operations], "b")
+    expected = [f(10, other) for f in operations] + [f(other, 10) for f in operations]
+    for got, value in zip(e.call(array(5)), expected, strict=True):
+        np.testing.assert_allclose(got, value, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n, m", [(3, 4), (4, 3), (5, 9), (7, 3)])
+def test_indices_of_triangles_of_unknown_size(n, m):
+    diagonals = [lambda n: 0, lambda n: n - 1, lambda n: 1, lambda n: -1, lambda n: 1 - n]
+    e = exported(lambda x: [f(x.shape[0], k(x.shape[0]), x.shape[1]) for f in (jnp.tril_indices, jnp.triu_indices) for k in diagonals],
+                 "n, m")
+    for got, expected in zip(e.call(array(n, m)), [f(n, k(n), m) for f in (np.tril_indices, np.triu_indices) for k in diagonals],
+                             strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32, np.uint8])
+def test_the_greatest_of_a_number_that_is_not_known(dtype):
+    e = exported_of(lambda x, y: lax.top_k(x, y.shape[0]), ("2, b", dtype), ("k", np.float32), constraints=["b >= k"])
+    x = np.random.default_rng(0).integers(0, 6, (2, 9)).astype(dtype)
+    if np.issubdtype(dtype, np.floating):
+        x[0, :4] = [-np.inf, -2.5, -0.25, np.inf]
+    for k in (1, 4, 9):
+        values, places = e.call(x, array(k))
+        order = np.argsort(-x.astype(float), axis=1, kind="stable")[:, :k]
+        np.testing.assert_array_equal(places, order)
+        np.testing.assert_array_equal(values, np.take_along_axis(x, order, 1))
+
+
+@pytest.mark.parametrize("is_partitionable", [False, True])
+def test_random_numbers_of_a_number_that_is_not_known(is_partitionable):
+    key = laminax.random.key(3)
+    draws = [lambda x: laminax.random.uniform(key, x.shape), lambda x: laminax.random.bits(key, x.shape, "uint8"),
+             lambda x: laminax.random.categorical(key, x, axis=0), lambda x: laminax.random.permutation(key, x.shape[0]),
+             lambda x: laminax.random.choice(key, x, (2,), replace=False, p=jnp.full(x.shape[0], 0.1))]
+    with laminax.threefry_partitionable(is_partitionable):
+        e = exported(lambda x: [draw(x) for draw in draws], "b, 3", constraints=["b >= 2"])
+        for size in (2, 3, 6, 7):  # both parities: hashes of the older layout come in pairs
+            x = array(size, 3)
+            for got, draw in zip(e.call(x), draws, strict=True):
+                np.testing.assert_array_equal(got, draw(x))  # the bits that are drawn for the size as a number, which have tests

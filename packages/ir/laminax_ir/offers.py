@@ -69,8 +69,8 @@ OFFERS: dict[str, str] = {
     "ops.windows": "*",
     "options.ambient": "Ambient Override Scope TraceKey UNSET define_ambient subscribe trace_key with_overrides_of_this_thread",
     "options.config": """
-        captured_constants_warn_bytes check check_leaks config cpu_kernels debug_infs debug_key_reuse debug_nans default_prng_impl
-        disable_jit enable_custom_prng enable_x64 explain_cache_misses high_dynamic_range_gumbel legacy_prng_key
+        captured_constants_warn_bytes check check_leaks check_static_indices config cpu_kernels debug_infs debug_key_reuse debug_nans
+        default_prng_impl disable_jit enable_custom_prng enable_x64 explain_cache_misses high_dynamic_range_gumbel legacy_prng_key
         log_checkpoint_residuals log_compiles no_collectives no_tracing numpy_dtype_promotion numpy_rank_promotion
         random_seed_offset show_progress softmax_custom_jvp""",
     "options.config_options": "ValueType boolean define find one_of",

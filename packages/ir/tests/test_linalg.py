@@ -239,7 +239,7 @@ m, v = np.zeros((3, 3)), np.zeros(3)
     (lambda: op.triangular_solve(m, np.zeros((2, 2))), TypeError, "b must have 3 columns"),
     (lambda: op.triangular_solve(m, np.zeros((3, 3), np.float32)), TypeError, "same dtypes"),
     (lambda: op.lu(v), TypeError, "lu: the argument must be a matrix"),
-    (lambda: op.lu_pivots_to_permutation(np.int32([0, 1]), 1), TypeError, "size 1 of the permutation"),
+    (lambda: op.lu_pivots_to_permutation(np.int32([0, 1]), 1), TypeError, "Output permutation size 1 must be"),
     (lambda: op.lu_pivots_to_permutation(np.float32([0, 1]), 3), TypeError, "must be int32"),
     (lambda: op.householder_product(np.zeros((2, 3)), np.zeros(2)), TypeError, "at least as many rows"),
     (lambda: op.householder_product(m, np.zeros(4)), TypeError, "at most 3 factors"),

@@ -107,7 +107,7 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
       >>> check(numpy.all(x > 0), "x must be positive, got {}", x)
     """
     if not is_array_like(pred) or get_aval(pred).shape or get_aval(pred).dtype != np.bool_:
-        raise TypeError(f"check takes a scalar pred as argument, got {pred!r}; a bool is expected")
+        raise TypeError(f"{'debug_check' if debug else 'check'} takes a scalar pred as argument, got {pred!r}; a bool is expected")
     if not isinstance(msg, str):
         raise TypeError(f"check: the message must be a string, got {msg!r}")
     leaves, tree = tree_flatten((fmt_args, fmt_kwargs))

@@ -116,7 +116,7 @@ def _lu_pivots_to_permutation_shape(pivots: ShapedArray, *, permutation_size: in
     if pivots.dtype != INT32:
         raise DTypeError(f"lu_pivots_to_permutation: the pivots must be int32, got {pivots.str_short()}")
     if pivots.ndim < 1 or pivots.shape[-1] > permutation_size:
-        raise ShapeError(f"lu_pivots_to_permutation: the size {permutation_size} of the permutation must be at least that of "
+        raise ShapeError(f"lu_pivots_to_permutation: Output permutation size {permutation_size} must be at least that of "
                          f"the last axis of the pivots, {pivots.str_short()}")
     return pivots.update(shape=(*pivots.shape[:-1], permutation_size))
 

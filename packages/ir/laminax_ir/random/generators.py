@@ -21,12 +21,14 @@ from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops import elementwise, random_bits, slicing
 from laminax_ir.ops import shape as shapes
 from laminax_ir.ops.random_bits import UINT32, UINT_DTYPES, iota_2x32_shape, threefry2x32
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.options import config
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.random import counter_generators
 from laminax_ir.random.word_arrays import join_halves, join_words, split_words, to_dtype, words_of_seeds, zeros
 from laminax_ir.recording.staging import stage
+from laminax_ir.symbolic.symbolic_dims import exceeds
 from laminax_ir.tracing.explicit_axes import without_mesh
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.extended_dtypes import WordFunctions
@@ -143,19 +145,20 @@ def _hash_counters(words: ArrayLike, shape: tuple[int, ...]) -> tuple[Array, Arr
 
 def _hash_in_halves(words: ArrayLike, count: int) -> Array:
     """u32[*keys, count]: hashes pairs of counters, one from each half of 0..count-1 (of an odd number, padded with 0)."""
-    if count >= 2**32 - 1:
+    if exceeds(count, 2**32 - 2):
         raise NotImplementedError("threefry without the option threefry_partitionable makes fewer than 2**32 words "
                                   f"at once, got {count}; turn the option on")
     keys, half = words.shape[:-1], (count + 1) // 2
     counters = shapes.iota(UINT32, half)
-    second = elementwise.add(counters, np.uint32(half))
-    if count % 2:  # the padding is a zero, not the next number
-        second = elementwise.select(elementwise.lt(second, np.uint32(count)), second, zeros((half,)))
+    second = elementwise.add(counters, scalar_like(half, UINT32))
+    is_padded = count != 2 * half  # also where that depends on a symbolic size: then the padding may have no element
+    if is_padded:  # the padding is a zero, not the next number
+        second = elementwise.select(elementwise.lt(second, scalar_like(count, UINT32)), second, zeros((half,)))
     whole = (*keys, half)
     key1, key2 = (shapes.broadcast_in_dim(k, whole, tuple(range(len(keys)))) for k in split_words(words))
     first, second = (shapes.broadcast_in_dim(c, whole, (len(keys),)) for c in (counters, second))
     joined = shapes.concatenate(threefry2x32(key1, key2, first, second), len(keys))
-    return slicing.slice(joined, (0,) * joined.ndim, (*keys, count)) if count % 2 else joined
+    return shapes.pad(joined, _ZERO, ((0, 0, 0),) * len(keys) + ((0, count - 2 * half, 0),)) if is_padded else joined
 
 
 def _threefry_bits_original(words: ArrayLike, bit_width: int, shape: tuple[int, ...]) -> Array:

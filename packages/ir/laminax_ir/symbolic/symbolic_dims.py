@@ -111,37 +111,32 @@ class SymbolicDim:
 
     # Arithmetic
 
-    def __add__(self, other: Any) -> DimSize:
-        if isinstance(other, float):  # a value of the program, no size
-            return dim_as_value(self) + other
-        if (other := _operand(self, other, "+")) is None:
-            return NotImplemented
-        return _collected([*self.terms, *terms_of(other)], self.scope)
+    def __add__(self, other: Any) -> Any:
+        if (size := _operand(self, other, "+")) is None:
+            return _as_values(operator.add, self, other)
+        return _collected([*self.terms, *terms_of(size)], self.scope)
 
     def __neg__(self) -> DimSize:
         return _collected([(product, -count) for product, count in self.terms], self.scope)
 
-    def __sub__(self, other: Any) -> DimSize:
-        if isinstance(other, float):
-            return dim_as_value(self) - other
-        if (other := _operand(self, other, "-")) is None:
-            return NotImplemented
-        return _collected([*self.terms, *((product, -count) for product, count in terms_of(other))], self.scope)
+    def __radd__(self, other: Any) -> Any:
+        return _as_values(operator.add, other, self) if _operand(self, other, "+") is None else self + other
 
-    def __rsub__(self, other: Any) -> DimSize:
-        if isinstance(other, float):
-            return other - dim_as_value(self)
-        return NotImplemented if _operand(self, other, "-") is None else -self + other
+    def __sub__(self, other: Any) -> Any:
+        if (size := _operand(self, other, "-")) is None:
+            return _as_values(operator.sub, self, other)
+        return _collected([*self.terms, *((product, -count) for product, count in terms_of(size))], self.scope)
 
-    def __mul__(self, other: Any) -> DimSize:
-        if isinstance(other, float):
-            return dim_as_value(self) * other
-        if (other := _operand(self, other, "*")) is None:
-            return NotImplemented
-        return _collected([(_joined(p, q), m * n) for p, m in self.terms for q, n in terms_of(other)], self.scope)
+    def __rsub__(self, other: Any) -> Any:
+        return _as_values(operator.sub, other, self) if _operand(self, other, "-") is None else -self + other
 
-    __radd__ = __add__
-    __rmul__ = __mul__
+    def __mul__(self, other: Any) -> Any:
+        if (size := _operand(self, other, "*")) is None:
+            return _as_values(operator.mul, self, other)
+        return _collected([(_joined(p, q), m * n) for p, m in self.terms for q, n in terms_of(size)], self.scope)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _as_values(operator.mul, other, self) if _operand(self, other, "*") is None else self * other
 
     def __truediv__(self, other: Any) -> Any:
         """The quotient as a value of the program: no size."""
@@ -157,17 +152,25 @@ class SymbolicDim:
             raise ValueError(f"the power of the symbolic dimension '{self}' must be 0 or more, got {power}")
         return math.prod([self] * int(power))
 
-    def __floordiv__(self, other: Any) -> DimSize:
-        return NotImplemented if (other := _operand(self, other, "//")) is None else _divided("floordiv", self, other, self.scope)
+    def __floordiv__(self, other: Any) -> Any:
+        if (size := _operand(self, other, "//")) is None:
+            return _as_values(operator.floordiv, self, other)
+        return _divided("floordiv", self, size, self.scope)
 
-    def __rfloordiv__(self, other: Any) -> DimSize:
-        return NotImplemented if (other := _operand(self, other, "//")) is None else _divided("floordiv", other, self, self.scope)
+    def __rfloordiv__(self, other: Any) -> Any:
+        if (size := _operand(self, other, "//")) is None:
+            return _as_values(operator.floordiv, other, self)
+        return _divided("floordiv", size, self, self.scope)
 
-    def __mod__(self, other: Any) -> DimSize:
-        return NotImplemented if (other := _operand(self, other, "%")) is None else _divided("mod", self, other, self.scope)
+    def __mod__(self, other: Any) -> Any:
+        if (size := _operand(self, other, "%")) is None:
+            return _as_values(operator.mod, self, other)
+        return _divided("mod", self, size, self.scope)
 
-    def __rmod__(self, other: Any) -> DimSize:
-        return NotImplemented if (other := _operand(self, other, "%")) is None else _divided("mod", other, self, self.scope)
+    def __rmod__(self, other: Any) -> Any:
+        if (size := _operand(self, other, "%")) is None:
+            return _as_values(operator.mod, other, self)
+        return _divided("mod", size, self, self.scope)
 
     def __divmod__(self, other: SymbolicDim | int) -> tuple[DimSize, DimSize]:
         quotient = self // other
@@ -304,6 +307,14 @@ def _operand(self: SymbolicDim, other: SymbolicDim | int, what: str) -> DimSize 
     if is_dimension(other) and not isinstance(other, bool):
         return int(other)
     return None
+
+
+def _as_values(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """An operation with a number or an array of NumPy that is no size: a value of the program, no size."""
+    other = right if type(left) is SymbolicDim else left
+    if not isinstance(other, (float, complex, np.generic, np.ndarray)):
+        return NotImplemented
+    return operation(*(dim_as_value(x) if type(x) is SymbolicDim else x for x in (left, right)))
 
 
 def terms_of(d: DimSize) -> tuple[tuple[Product, int], ...]:

@@ -18,6 +18,7 @@ from laminax_ir.ops.shape import full_like
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.recording.staging import stage
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim, max_dim
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.reduction import computation_region, monoid_region
@@ -48,6 +49,8 @@ def _emit_prefix_window(ctx: FunctionWriter, x: Value, init: Value, region: str,
     rank, size = x.aval.ndim, x.aval.shape[axis]
     if size == 0:
         return x
+    if type(size) is SymbolicDim:
+        size = max_dim(size, 1)  # a window has at least one element, also where the axis turns out to have none
     ones = (1,) * rank
     edge = (0, size - 1) if reverse else (size - 1, 0)
     (result,) = emit_reduce_window(

@@ -109,9 +109,10 @@ def build_ffi_lowering_function(call_target_name: str, *, operand_layouts: Layou
         else:
             given = {**(backend_config or {}), **params}
             config = attributes_text([(name, hashable_attribute(name, value)) for name, value in sorted(given.items())])
-        return FfiCall(emit_call(
-            ctx, call_target_name, operands, results, config, _slowest_first("operand_layouts", operand_layouts, [x.aval for x in operands]),
-            _slowest_first("result_layouts", result_layouts, results), operand_output_aliases or {}, has_side_effect, api_version))
+        layouts = (_slowest_first("operand_layouts", operand_layouts, [x.aval for x in operands]),
+                   _slowest_first("result_layouts", result_layouts, results))
+        return FfiCall(emit_call(ctx, call_target_name, operands, results, config, *layouts, operand_output_aliases or {}, has_side_effect,
+                                 api_version))
 
     return call
 

@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from laminax_ir.ops import elementwise, shape, slicing
 from laminax_ir.ops import sorting as op
+from laminax_ir.recording.staging import stage
+from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules import sorting_cpu  # noqa: F401  (it registers its kernel)
@@ -103,7 +106,9 @@ def _approx_top_k(ctx: FunctionWriter, x: Value, *, is_max_k: bool, reduction_di
 
 
 @lowering_rule(op.top_k_p)
-def _top_k(ctx: FunctionWriter, x: Value, *, k: int, axis: int) -> list[Value]:
+def _top_k(ctx: FunctionWriter, x: Value, *, k: DimSize, axis: int) -> list[Value]:
+    if type(k) is SymbolicDim:  # CHLO's attribute is a number
+        return ctx.run(stage(lambda x: _first_of_sorted(x, k, axis), [x.aval]), [x])
     dtype = x.aval.dtype
     if dtypes.bit_width(dtype) < 8 and dtypes.issubdtype(dtype, dtypes.integer):
         # XLA's decomposition of top_k mixes up element sizes below a byte (seen with jaxlib 0.10.2).
@@ -121,3 +126,21 @@ def _top_k(ctx: FunctionWriter, x: Value, *, k: int, axis: int) -> list[Value]:
     if axis != last:
         results = [transposed(ctx, result, swap) for result in results]
     return [ctx.convert(results[0], dtype), results[1]]
+
+
+def _first_of_sorted(x: Any, k: DimSize, axis: int) -> list[Any]:
+    """The k greatest along an axis and their places: those in front once all are sorted, by integers in the opposite order."""
+    places = shape.broadcasted_iota(np.int32, x.shape, axis)
+    _, values, places = op.sort((elementwise.bitwise_not(_as_ordered_integers(x)), x, places), axis)
+    limits = (*x.shape[:axis], k, *x.shape[axis + 1:])
+    return [slicing.slice(y, (0,) * x.ndim, limits) for y in (values, places)]
+
+
+def _as_ordered_integers(x: Any) -> Any:
+    """Integers in the total order of IEEE 754 for floats: of negative ones all bits but the sign are turned over."""
+    if not dtypes.issubdtype(x.dtype, dtypes.floating):
+        return x
+    width = dtypes.bit_width(x.dtype)
+    bits = elementwise.bitcast_convert_type(x, np.dtype(f"int{width}"))
+    signs = elementwise.shift_right_arithmetic(bits, np.asarray(width - 1, bits.dtype))
+    return elementwise.bitwise_xor(bits, elementwise.bitwise_and(signs, np.asarray(2 ** (width - 1) - 1, bits.dtype)))

@@ -32,7 +32,7 @@ from laminax_ir.tracing.manual_axes import running_along
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import check_hashable
-from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_transforms.checking.failures import Error, all_checks, user_checks
 from laminax_transforms.checking.windows import WINDOW_POSITIONS, any_of, element, first_outside
@@ -55,7 +55,7 @@ def checkify(f: Callable, errors: frozenset[ErrorCategory] = user_checks) -> Cal
     """Makes a function return, beside its result, which check failed first.
 
     Args:
-      f: a function of pytrees of arrays.
+      f: a function of pytrees of arrays. Bools of Python and what is no array are as they are when it is traced.
       errors: which checks are made: `user_checks`, `nan_checks`, `div_checks`, `index_checks`, `float_checks` (of NaNs and divisions),
         `automatic_checks` (those and indices), `all_checks`, or several of them joined with |.
 
@@ -77,11 +77,14 @@ def checkify(f: Callable, errors: frozenset[ErrorCategory] = user_checks) -> Cal
     @api_boundary
     @functools.wraps(f)
     def checked(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
-        leaves, tree = tree_flatten((args, kwargs))
+        given_leaves, tree = tree_flatten((args, kwargs))
+        is_static = [isinstance(x, bool) or not is_array_like(x) for x in given_leaves]
+        leaves = [x for x, static in zip(given_leaves, is_static) if not static]
         trees: list[Any] = []
 
         def flat(*values: ArrayLike) -> list[Array]:
-            given, named = tree_unflatten(tree, values)
+            found = iter(values)
+            given, named = tree_unflatten(tree, [x if static else next(found) for x, static in zip(given_leaves, is_static)])
             results, out_tree = tree_flatten(f(*given, **named))
             trees.append(out_tree)
             return results

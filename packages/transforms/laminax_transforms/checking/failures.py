@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +18,12 @@ from laminax_ir.ops.checks import (
     Site,
     check_p,
 )
+from laminax_ir.ops.reduction import argmax
+from laminax_ir.ops.shape import reshape
 from laminax_ir.pytrees.pytree import register_pytree_node_class
 from laminax_ir.tracing.trace import Tracer
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.checking.windows import element
 
 user_checks: frozenset[ErrorCategory] = frozenset({FailedCheckError})
 nan_checks: frozenset[ErrorCategory] = frozenset({NaNError})
@@ -103,5 +108,22 @@ def check_error(error: Error) -> None:
         if exception is not None:
             raise exception
         return
+    error = _first_of(error)
     for i, (site, payload) in enumerate(zip(error.sites, error.payloads)):
         check_p.bind(~(error.failed & (error.code == i)), *payload, site=site, debug=False)
+
+
+def _first_of(error: Error) -> Error:
+    """The error of the first example that has one, where a function was mapped or scanned."""
+    shape = get_aval(error.failed).shape
+    if not shape:
+        return error
+    if 0 in shape:
+        return init_error
+    failed = reshape(error.failed, (math.prod(shape),))
+    first = argmax(failed, 0, np.int32)
+
+    def of_first(x: Any) -> Any:
+        return element(reshape(x, (math.prod(shape), *get_aval(x).shape[len(shape):])), first)
+    payloads = tuple(tuple(map(of_first, payload)) for payload in error.payloads)
+    return Error(element(failed, first), of_first(error.code), payloads, error.sites)

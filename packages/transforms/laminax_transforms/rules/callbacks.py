@@ -50,7 +50,8 @@ def _inspect_sharding_batch(axis: Axis, operands: Sequence[Any], batch_axes: Seq
 
 @transpose_rule(op.pure_callback_p, op.io_callback_p, op.debug_callback_p)
 def _callback_transpose(cts: Sequence[Any], *operands: Any, callback: Any, **_params: Any) -> Sequence[Any]:
-    raise ValueError(f"{callback.name} is not linear and cannot be transposed. The callback is {callback!r}.")
+    kind = "IO" if callback.name == "io_callback" else callback.name.removesuffix("_callback").capitalize()
+    raise ValueError(f"{kind} callbacks do not support transpose. {callback.name} is not linear. The callback is {callback!r}.")
 
 
 @axis_batching_rule(op.pure_callback_p)

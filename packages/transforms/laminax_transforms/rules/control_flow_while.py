@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import close_over_constants
+from laminax_ir.ops.checks import check_effect
 from laminax_ir.ops.control_flow import while_p
 from laminax_ir.ops.reduction import reduce_or
 from laminax_ir.ops.shape import broadcast_in_dim
@@ -143,9 +144,12 @@ def _batch_while(cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, axis: Any, ma
     loop = _BatchedWhile(condition, cond_consts, body, body_consts, (*cond_flags, *flags), is_masked)
     if not is_masked:
         return loop
+    if any(effect == check_effect for jaxpr in (cond_jaxpr, body_jaxpr) for effect in jaxpr.effects):
+        raise ValueError("checkify-of-vmap-of-while is not supported: the condition of the while_loop is batched, and checks in it would "
+                         "be made for examples that are done. Map what checkify returns, vmap(checkify(f)), instead.")
     if has_io(cond_jaxpr, body_jaxpr):
-        raise NotImplementedError("IO effect not supported in vmap-of-while. vmap of while_loop: the condition is batched and the loop "
-                                  "has IO effects, which would run "
+        raise NotImplementedError("IO effect not supported in vmap-of-while, as others are not supported in while_loop with batched "
+                                  "predicate. vmap of while_loop: the condition is batched and the loop has IO effects, which would run "
                                   "for examples that are done. Move the effects out of the loop.")
     return _masked(loop, len(cond_consts) + cond_nconsts, len(body_consts) + body_nconsts, carry_flags)
 

@@ -13,10 +13,11 @@ from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.shape_arguments import canonical_shape
-from laminax_ir.symbolic.symbolic_dims import is_constant_shape, max_dim, min_dim
+from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim, is_constant_shape, max_dim, min_dim
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import check_rank, check_size
 from laminax_ir.types.avals import get_aval
+from laminax_ir.types.errors import InconclusiveDimensionOperation
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import reductions
@@ -334,11 +335,36 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple:
 
 
 def _triangle_indices(name: str, function: Any, n: Any, k: Any, m: Any) -> tuple:
+    if SymbolicDim in map(type, (n, k, m)):
+        return _symbolic_triangle_indices(name, n, k, n if m is None else m)
     n, k = concrete_int(name, "n", n), concrete_int(name, "k", k)
     m = None if m is None else concrete_int(name, "m", m)
     for what, size in (("n", n), ("m", m or 0)):
         check_size(name, what, max(size, 0))
     return tuple(as_array(x.astype(dtypes.scalar_dtype(int))) for x in function(n, k, m))
+
+
+def _symbolic_triangle_indices(name: str, n: Any, k: Any, m: Any) -> tuple:
+    """The indices where the sizes or the diagonal are symbolic dimensions."""
+    is_upper = name == "triu_indices"
+    mask = tri(n, m, k - 1 if is_upper else k, dtype=bool)
+    return nonzero(op.bitwise_not(mask) if is_upper else mask, size=_size_above(n, m, k) if is_upper else _size_above(m, n, -k))
+
+
+def _size_above(n: DimSize, m: DimSize, k: DimSize) -> DimSize:
+    """How many elements of an [n, m] matrix are at and above diagonal k: m - k in the first row, and one less in each that follows.
+
+    Raises:
+      InconclusiveDimensionOperation: if the sign of k depends on the sizes.
+    """
+    try:
+        is_lower = not k >= 0
+    except InconclusiveDimensionOperation:
+        is_lower = k <= 0
+    if is_lower:  # or 0, for which the other way is as good
+        return max_dim(n * m - _size_above(m, n, 1 - k), 0)  # which it is anyway; bounds do not tell
+    rows = min_dim(n, max_dim(m - k, 0))
+    return max_dim(rows * (2 * (m - k) - rows + 1) // 2, 0)
 
 
 def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple:

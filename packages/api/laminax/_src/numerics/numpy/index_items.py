@@ -10,7 +10,7 @@ import numpy as np
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.pytrees.pytree import tree_leaves
-from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim, is_dimension, max_dim, min_dim, size_of
+from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim, max_dim, min_dim, size_of
 from laminax_ir.tracing.trace import Tracer, eval_trace, state
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval, is_array_like
@@ -217,8 +217,8 @@ def _parse_symbolic_slice(item: slice, size: DimSize) -> Slice | Steps:
     distance, gap = (stop - start, step) if is_forwards else (start - stop, -step)
     length = max_dim((distance + gap - 1) // gap, 0)
     last = start + (length - 1) * step
-    return Slice(start, length, step) if type(step) is int and _is_known_within(*((start, last) if is_forwards else (last, start)), size) else \
-        Steps(start, length, step)
+    lowest, highest = (start, last) if is_forwards else (last, start)
+    return Slice(start, length, step) if type(step) is int and _is_known_within(lowest, highest, size) else Steps(start, length, step)
 
 
 def _is_known_within(lowest: DimSize, highest: DimSize, size: DimSize) -> bool:

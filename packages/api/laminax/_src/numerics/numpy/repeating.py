@@ -84,6 +84,8 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *, total_r
     axis = one_axis("repeat", axis, len(a.shape))
     if isinstance(repeats, (list, tuple)):
         repeats = np.asarray(repeats)
+    if total_repeat_length is None and type(repeats) is SymbolicDim:
+        return _repeat_evenly(a, count=repeats, axis=axis)
     if total_repeat_length is None:
         counts = concrete_numpy("repeat", "repeats", ensure_array("repeat", repeats))
         if not np.issubdtype(counts.dtype, np.integer) and counts.dtype != bool:

@@ -225,8 +225,7 @@ def categorical(key: ArrayLike, logits: ArrayLike, axis: int = -1, shape: Sequen
     aval = get_aval(logits)
     axis = canonical_axis("random.categorical", axis, aval.ndim)
     batch_shape = aval.shape[:axis] + aval.shape[axis + 1:]
-    batch = np.broadcast_to(np.empty((), bool), batch_shape)
-    shape = batch_shape if shape is None else shape_of_parameters("categorical", shape, batch)
+    shape = batch_shape if shape is None else shape_of_parameters("categorical", shape, np.broadcast_to(np.empty((), bool), batch_shape))
     prefix = shape[:len(shape) - len(batch_shape)]
     if replace:
         return _categories(typed, logits, axis=axis, shape=shape, mode=mode)
