@@ -9,7 +9,8 @@ import laminax.numpy as jnp
 
 
 def always_cut(monkeypatch):
-    """Programs are cut into regions wherever they can be, also if they are too small for it to be worth it."""
+    """Programs are cut into regions wherever they can be, also if they are too small for it to be worth it; each block is a region."""
+    monkeypatch.setattr(regions, "USUAL_WORK", {})
     for limit in ("MOST_MEMORY", "MOST_TIME", "MOST_COMPILING", "WORTHWHILE"):
         monkeypatch.setattr(regions, limit, float("inf"))
 

@@ -56,6 +56,17 @@ def test_values_are_those_of_numpy():
     np.testing.assert_allclose(laminax.jit(loss)(params, x), numpy_loss(*parameters(np.float64)), rtol=1e-5)
 
 
+def test_small_blocks_are_taken_together(monkeypatch):
+    """Of ten blocks, 14 million operations each, two are a region; so are their derivatives but for the first and the last of them."""
+    monkeypatch.undo()
+    params, x = parameters()
+    found = compiled(laminax.value_and_grad(loss), params, x)
+    assert [step.executable.name for step in found._program.executable.steps].count("jit_loss_blocks") == 5 + 4
+    assert "jit(loss_blocks)/jvp(jit(block))/tanh" in found.as_text()
+    assert "jit(loss_blocks)/transpose(jvp(jit(block)))/mul" in found.as_text()
+    assert_close(found(params, x), whole(laminax.value_and_grad(loss), params, x))
+
+
 def test_derivatives_are_those_of_the_program_compiled_whole_and_of_differences():
     params, x = parameters()
     step = laminax.jit(laminax.value_and_grad(loss))

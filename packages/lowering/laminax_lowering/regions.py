@@ -15,6 +15,7 @@ in their order; programs with references of their own are never cut.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any, Container, Iterable, NamedTuple, Sequence
 
@@ -40,6 +41,12 @@ REGION_MIN_CALLS = 4
 # Operations on numbers: half a millisecond of one core, or a tenth of an accelerator. A region costs the CPU 100 to 200 us, for its
 # dispatch and for what is not fused across its border; a block of 6 million operations made steps a third slower.
 REGION_MIN_WORK = {"cpu": 10_000_000, "cuda": 2_000_000_000, "rocm": 2_000_000_000, "tpu": 2_000_000_000}
+# Of how many operations regions are where that leaves enough of them. On several cores a region costs processor time besides what it costs
+# on one, since the threads of the pools that run regions and kernels wake each other up between two of them, and look for work for a
+# while: 0.3 to 0.4 ms of two cores. Of `transformer24`, 14 million operations in a block, a step of regions of one block takes
+# 36.7 ms, of two 26.7, of four 26.1, and of the whole 30; with a batch of 8 instead of 4 (27 million) one block 51, two 42, four 46;
+# with 16 (55 million) one is as fast as two. First steps differ by a tenth.
+USUAL_WORK = {"cpu": 30_000_000}
 # The most that regions may need of what the whole program would, and how much less of one thing they must need to be worth it: of time
 # to compile, or of memory where it is so much that compiling, which is estimated less well, takes no large part of the first step.
 MOST_MEMORY, MOST_TIME, MOST_COMPILING = 1.1, 1.05, 1.1
@@ -161,13 +168,8 @@ def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (
     calls = plan_calls(jaxpr)
     programs = calls.programs
     flat = _with_calls_in_place(jaxpr, calls)
-    found = _cut_at_calls(flat, programs, min_work)
-    least = REGION_MIN_CALLS, OUTLINE_MIN_EQUATIONS, min_work
-    runs = [] if found else find_runs(flat.eqns, *least)
-    written = flat
-    if not (found or runs) and any(eqn.primitive is jit_p for eqn in flat.eqns):  # small blocks: several are a region
-        written = _with_calls_in_place(flat, None)
-        runs = find_runs(written.eqns, *least)
+    usual_work = USUAL_WORK.get(platform, 0) if num_devices == 1 else 0
+    found, written, runs = _blocks(flat, programs, min_work, usual_work)
     if not (found or runs):
         return WholeProgram(_NO_BLOCKS)
     first, used = len(jaxpr.constvars), _read(flat)
@@ -183,7 +185,7 @@ def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (
     if not found:
         return WholeProgram(_NO_BLOCKS)
     pieces = [piece for piece in found if piece.eqns]
-    opened, segments = _with_blocks_in_place(written, [Segment(_name_of(piece.eqns), piece.eqns) for piece in pieces])
+    opened, segments = _with_blocks_in_place(written, [Segment(_name_of(piece), piece.eqns) for piece in pieces])
     updated = with_updates_in_blocks([Piece(segment.eqns, piece.is_block) for segment, piece in zip(segments, pieces)])
     segments = [Segment(name, eqns) for name, eqns in zip(["part", *[segment.name for segment in segments]], updated) if eqns]
     chosen = choose_crossings([segment.eqns for segment in segments], [*flat.constvars, *flat.invars], opened.outvars, programs,
@@ -283,13 +285,16 @@ def _with_calls_in_place(jaxpr: Jaxpr, calls: CallPlan | None) -> Jaxpr:
     def resolve(atoms: Sequence[Atom]) -> list[Atom]:
         return [values.get(v, v) if type(v) is Var else v for v in atoms]
 
-    def write(inner: Jaxpr, is_again: bool) -> None:
+    def write(inner: Jaxpr, is_again: bool, names: tuple[str, ...] = ()) -> None:
         for eqn in live_equations(inner)[0]:
+            if names:
+                info = eqn.source_info
+                eqn = eqn.replace(source_info=info._replace(name_stack=NameStack((*names, *info.name_stack))))
             is_open = eqn.primitive is jit_p and (calls is None or eqn.params.get("inline") is True)
             if is_open or eqn.primitive is jit_p and calls and calls.programs.representative(eqn.params["jaxpr"]) in calls.in_place:
                 called = eqn.params["jaxpr"].jaxpr
                 values.update(zip(called.invars, resolve(eqn.invars)))
-                write(called, is_again or is_open)
+                write(called, is_again or is_open, (*eqn.source_info.name_stack, f"jit({eqn.params['name']})"))
                 values.update(zip(eqn.outvars, resolve(called.outvars)))
                 continue
             eqns.append(eqn.replace(invars=resolve(eqn.invars)) if values else eqn)
@@ -303,9 +308,10 @@ def _with_calls_in_place(jaxpr: Jaxpr, calls: CallPlan | None) -> Jaxpr:
     return Jaxpr(flat.constvars, flat.invars, flat.outvars, live_equations(flat)[0], flat.effects, flat.debug_info)
 
 
-def _name_of(eqns: Sequence[JaxprEqn]) -> str:
-    """The name of the block that a segment calls, if it is a call."""
-    return eqns[0].params.get("name", "part") if len(eqns) == 1 else "part"
+def _name_of(piece: Piece) -> str:
+    """The name of the function that a piece calls, if it is a call, or what it is."""
+    usual = "blocks" if piece.is_block else "part"
+    return piece.eqns[0].params.get("name", usual) if len(piece.eqns) == 1 else usual
 
 
 def _with_blocks_in_place(jaxpr: Jaxpr, segments: Sequence[Segment]) -> tuple[Jaxpr, list[Segment]]:
@@ -333,6 +339,26 @@ def _with_blocks_in_place(jaxpr: Jaxpr, segments: Sequence[Segment]) -> tuple[Ja
         opened.append(Segment(name, inside))
     eqns = [eqn for segment in opened for eqn in segment.eqns]
     return Jaxpr(jaxpr.constvars, jaxpr.invars, resolve(jaxpr.outvars), eqns, jaxpr.effects, jaxpr.debug_info), opened
+
+
+def _blocks(jaxpr: Jaxpr, programs: ProgramTable, min_work: int, usual_work: int) -> tuple[list[Piece] | None, Jaxpr, list[Run]]:
+    """How to cut a program: the pieces between calls of its blocks; or else the runs in it, of which there are none if it has no blocks.
+
+    The program given back has the equations of calls in their place where the runs are of such equations: several small blocks together.
+    """
+    found = _cut_at_calls(jaxpr, programs, min_work)
+    counts = Counter([programs.representative(piece.eqns[0].params["jaxpr"]) for piece in found or () if piece.is_block])
+    sizes: dict[Jaxpr, int] = {}
+    if found and any(count < 2 * REGION_MIN_CALLS or work(called.jaxpr, sizes) >= usual_work for called, count in counts.items()):
+        return found, jaxpr, []
+    limits = REGION_MIN_CALLS, OUTLINE_MIN_EQUATIONS, min_work, usual_work
+    runs = [] if found else find_runs(jaxpr.eqns, *limits)
+    if not runs and any(eqn.primitive is jit_p for eqn in jaxpr.eqns):
+        opened = _with_calls_in_place(jaxpr, None)
+        runs = find_runs(opened.eqns, *limits)
+        if len(runs) >= len(counts) and (not found or sum([run.count for run in runs]) < counts.total()):
+            return None, opened, runs
+    return (found, jaxpr, []) if found else (None, jaxpr, runs)
 
 
 def _cut_at_calls(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> list[Piece] | None:

@@ -22,6 +22,7 @@ CALLS, EQUATIONS = regions.REGION_MIN_CALLS, regions.OUTLINE_MIN_EQUATIONS
 @pytest.fixture(autouse=True)
 def small_blocks_count(monkeypatch):
     monkeypatch.setattr(regions, "REGION_MIN_WORK", {"cpu": 1000, "tpu": 10**9})
+    monkeypatch.setattr(regions, "USUAL_WORK", {})
     for limit in ("MOST_MEMORY", "MOST_TIME", "MOST_COMPILING", "WORTHWHILE"):  # where the cuts are, whether or not they win
         monkeypatch.setattr(regions, limit, float("inf"))
 
@@ -86,6 +87,39 @@ def test_each_call_of_a_block_and_what_is_between_is_a_region():
     assert len(plan.regions) == CALLS + 2
     first, second = plan.regions[1], plan.regions[2]
     assert first.program is second.program and first.results[0] in second.operands
+
+
+@pytest.mark.parametrize("count, usual, expected", [
+    (2 * CALLS, 10**6, 4),  # of which two blocks have more than enough
+    (5 * CALLS, 4000, 5),  # four blocks, 1024 operations each in their products
+    (5 * CALLS, 1000, 5 * CALLS),  # one is enough
+    (2 * CALLS - 1, 10**6, 2 * CALLS - 1),  # in twos they would be too few
+])
+def test_calls_of_small_blocks_are_taken_together(monkeypatch, count, usual, expected):
+    monkeypatch.setattr(regions, "USUAL_WORK", {"cpu": usual})
+    called = block()
+    plan = check(staged(lambda x, *ws: [chain(called, ws, x)], 1 + count), distinct=1)
+    assert len(plan.regions) == expected
+    inside = plan.regions[0].program.jaxpr.eqns
+    assert all(eqn.source_info.name_stack[-1] == "jit(block)" for eqn in inside)
+
+
+def test_calls_of_two_kinds_of_small_blocks_are_taken_together(monkeypatch):
+    monkeypatch.setattr(regions, "USUAL_WORK", {"cpu": 10**6})
+    one, other = block(), block(EQUATIONS + 2)
+    def fun(x, *ws):
+        return [chain(other, ws, mul(y := chain(one, ws, x), y))]
+    assert len(check(staged(fun, 1 + 2 * CALLS), distinct=3).regions) == 9
+
+
+def test_checkpointed_calls_of_small_blocks_stay_apart(monkeypatch):
+    monkeypatch.setattr(regions, "USUAL_WORK", {"cpu": 10**6})
+    called = block()
+    def fun(x, *ws):
+        for w in ws:
+            x, _ = bind_checkpoint(called, w, x, name="block", prevent_cse=True, policy=None)
+        return [x]
+    assert len(check(staged(fun, 1 + 2 * CALLS), distinct=1).regions) == 2 * CALLS
 
 
 def test_blocks_traced_anew_are_one_program():

@@ -27,6 +27,7 @@ COUNT, LENGTH = regions.REGION_MIN_CALLS, regions.OUTLINE_MIN_EQUATIONS
 @pytest.fixture(autouse=True)
 def small_blocks_count(monkeypatch):
     monkeypatch.setattr(regions, "REGION_MIN_WORK", {"cpu": PRODUCT})
+    monkeypatch.setattr(regions, "USUAL_WORK", {})
     for limit in ("MOST_MEMORY", "MOST_TIME", "MOST_COMPILING", "WORTHWHILE"):  # where the cuts are, whether or not they win
         monkeypatch.setattr(regions, limit, float("inf"))
 

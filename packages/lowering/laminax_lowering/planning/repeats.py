@@ -41,7 +41,7 @@ class _Program(NamedTuple):
     kinds: list[int]
 
 
-def find_runs(eqns: Sequence[JaxprEqn], min_count: int, min_length: int, min_work: int) -> list[Run]:
+def find_runs(eqns: Sequence[JaxprEqn], min_count: int, min_length: int, min_work: int, usual_work: int = 0) -> list[Run]:
     """The repeated runs of equations, in order; they do not overlap.
 
     Args:
@@ -49,6 +49,7 @@ def find_runs(eqns: Sequence[JaxprEqn], min_count: int, min_length: int, min_wor
       min_count: the least number of blocks of a run.
       min_length: the least number of equations of a block.
       min_work: the least number of operations on numbers in a block's heavy operations.
+      usual_work: of how many operations blocks are where there are enough layers for that; or `min_work`, if that is more.
     """
     heavy = [i for i, eqn in enumerate(eqns) if eqn.primitive in HEAVY]
     if len(heavy) < min_count or sum(heavy_work(eqns[i]) for i in heavy) < min_count * min_work:
@@ -56,7 +57,7 @@ def find_runs(eqns: Sequence[JaxprEqn], min_count: int, min_length: int, min_wor
     numbers: dict[tuple, int] = {}
     kinds = [numbers.setdefault(_kind(eqn), len(numbers)) for eqn in eqns]
     runs: list[_Layers] = []
-    _search(_Program(eqns, kinds), heavy, 0, len(eqns), (min_count, min_length, min_work), runs)
+    _search(_Program(eqns, kinds), heavy, 0, len(eqns), (min_count, min_length, min_work, usual_work), runs)
     return _grouped(sorted(runs), min_count)
 
 
@@ -114,7 +115,7 @@ def _depending_on_nothing_within(eqns: Sequence[JaxprEqn]) -> set[int]:
     return found
 
 
-def _search(program: _Program, heavy: list[int], first: int, last: int, least: tuple[int, int, int],
+def _search(program: _Program, heavy: list[int], first: int, last: int, least: tuple[int, int, int, int],
             runs: list[_Layers]) -> None:
     """Adds the runs among the equations from `first` to before `last`: the longest one, then those before and behind it."""
     if len(heavy) < least[0]:
@@ -128,15 +129,15 @@ def _search(program: _Program, heavy: list[int], first: int, last: int, least: t
     _search(program, [i for i in heavy if i >= end], end, last, least, runs)
 
 
-def _longest_run(program: _Program, heavy: list[int], first: int, last: int, min_count: int, min_length: int,
-                 min_work: int) -> _Layers | None:
+def _longest_run(program: _Program, heavy: list[int], first: int, last: int, min_count: int, min_length: int, min_work: int,
+                 usual_work: int) -> _Layers | None:
     kinds = [program.kinds[i] for i in heavy]
     best, most = None, 0
     for period in range(1, min(len(heavy) // min_count, MAX_HEAVY_PER_BLOCK) + 1):
         for begin, end in _stretches(heavy, kinds, period):
             if end - begin <= most or (end - begin) // period < min_count:
                 continue
-            run = _as_run(program, heavy[begin:end], period, first, last, min_count, min_length, min_work)
+            run = _as_run(program, heavy[begin:end], period, first, last, min_count, min_length, min_work, usual_work)
             if run is not None:
                 best, most = run, end - begin
     return best
@@ -155,7 +156,7 @@ def _stretches(heavy: list[int], kinds: list[int], period: int) -> list[tuple[in
 
 
 def _as_run(program: _Program, heavy: list[int], period: int, first: int, last: int, min_count: int, min_length: int,
-            min_work: int) -> _Layers | None:
+            min_work: int, usual_work: int) -> _Layers | None:
     """The run around a stretch of heavy operations; None if its blocks are too few or too small."""
     eqns, kinds = program
     length = heavy[period] - heavy[0]
@@ -168,6 +169,7 @@ def _as_run(program: _Program, heavy: list[int], period: int, first: int, last: 
     together = max(math.ceil(min_work / per_block), math.ceil(min_length / length))  # small blocks are taken several at a time
     start += _cheapest_cut(eqns, start, end, length)
     count = (end - start) // length
+    together = max(together, min(math.ceil(usual_work / per_block), count // min_count))
     return _Layers(start, length, count, together) if count // together >= min_count else None
 
 
