@@ -84,7 +84,7 @@ def test_the_type_of_values_inside_of_shard_map_is_a_class_of_its_own():
         ManualAxisType(varying={"i"}, reduced={"i"})
 
 
-@pytest.mark.parametrize("name", ["mutable_array_checks", "refs_to_pins", "remove_size_one_mesh_axis_from_type", "bcoo_cusparse_lowering"])
+@pytest.mark.parametrize("name", ["mutable_array_checks", "refs_to_pins", "bcoo_cusparse_lowering"])
 def test_options_of_one_value_do_not_deny_what_there_is(name):
     """They said that there are no references, no explicit axes and no sparse matrices, once."""
     import laminax

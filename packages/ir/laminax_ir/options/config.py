@@ -427,3 +427,16 @@ no_collectives = define(
     "Mesh axes along which operations on explicitly split arrays, and collectives, must not have devices exchange data.",
     affects_tracing=True,
 )
+
+auto_pcast = define(
+    "auto_pcast", True, boolean,
+    "Whether inexact operands that are the same on all devices of a checked shard_map are taken to vary beside others that do; else such "
+    "operations are refused, and lax.pcast says it.",
+    affects_tracing=True,
+)
+
+remove_size_one_mesh_axis_from_type = define(
+    "remove_size_one_mesh_axis_from_type", False, boolean,
+    "Whether types leave out mesh axes of size 1: those that split values over explicit axes, and those along which values vary.",
+    affects_tracing=True,
+)

@@ -25,7 +25,6 @@ _EFFORT = "newer versions of jaxlib have no such setting; set optimization_level
 _XLA_FLAGS = "it is not passed to XLA; set it in the environment, in XLA_FLAGS or as the variable of the platform"
 
 FIXED: dict[str, Fixed] = {
-    "auto_pcast": Fixed(True, "values are always cast to vary along the axes that an operation's other operands vary along"),
     "backend_target": Fixed("", "devices are never on another machine"),
     "bcoo_cusparse_lowering": Fixed(False, "sparse matrices are multiplied by gathers and sums on every platform"),
     "captured_constants_report_frames": Fixed(0, "constants do not remember where they were captured"),
@@ -76,7 +75,6 @@ FIXED: dict[str, Fixed] = {
     "refs_to_pins": Fixed(False, "references are discharged before a program is compiled"),
     "remat3": Fixed(False, _ONE_WAY),
     "remove_custom_partitioning_ptr_from_cache_key": Fixed(False, "custom partitioning is not supported"),
-    "remove_size_one_mesh_axis_from_type": Fixed(False, "types name every mesh axis that splits a value, whatever its size"),
     "rocm_visible_devices": Fixed("all", "devices are chosen in the environment: ROCR_VISIBLE_DEVICES"),
     "scan3": Fixed(False, _ONE_WAY),
     "send_traceback_to_runtime": Fixed("off", "tracebacks stay in Python"),

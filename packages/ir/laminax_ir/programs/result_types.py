@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from laminax_ir.options.config import no_collectives
+from laminax_ir.options.config import auto_pcast, no_collectives
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr
 from laminax_ir.programs.primitive import Primitive, RuleTable, Trait
 from laminax_ir.tracing.explicit_axes import context_mesh, is_resolving, sums_left_open
 from laminax_ir.tracing.forbidden_collectives import check_contracted, check_kept_places, check_types
+from laminax_ir.tracing.manual_axes import checked_axes
+from laminax_ir.types import dtypes
 from laminax_ir.types.abstract_meshes import AbstractMesh
 from laminax_ir.types.avals import ShapedArray, aval_in, split_aval
 from laminax_ir.types.errors import ShardingTypeError
@@ -38,10 +40,28 @@ def typed_results(primitive: Primitive, avals: Sequence[ShapedArray], params: di
     if Trait.TYPES_ITS_RESULTS in primitive.traits:
         result = primitive.shape_rule(*avals, **params)
         return list(result) if primitive.multiple_results else [result]
+    if not auto_pcast.value:
+        _check_varying_alike(primitive, avals)
     outs = _typed_results(primitive, avals, params)
     if no_collectives.value:
         _check_collectives(primitive, avals, params, outs)
     return outs
+
+
+def _check_varying_alike(primitive: Primitive, avals: Sequence[ShapedArray]) -> None:
+    """Without `auto_pcast`: inexact operands vary along the same checked axes; scalars beside arrays go with all.
+
+    Raises:
+      ValueError: if they do not.
+    """
+    rank = max((aval.ndim for aval in avals), default=0)
+    checked = checked_axes()
+    found = [{name for name in checked if name in aval.named_shape} for aval in avals
+             if dtypes.issubdtype(aval.dtype, dtypes.inexact) and (aval.ndim or not rank)]
+    if any(names != found[0] for names in found):
+        raise ValueError(f"Primitive {primitive} requires varying manual axes to match, but got {found}, of "
+                         f"{', '.join(aval.str_short() for aval in avals)}, with the option auto_pcast off. Use lax.pcast(x, ..., "
+                         "to='varying') on the operands that vary along fewer axes, or switch auto_pcast on.")
 
 
 def _check_collectives(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any], outs: Sequence[ShapedArray]) -> None:

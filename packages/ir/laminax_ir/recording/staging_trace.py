@@ -87,7 +87,7 @@ class StagingTrace(Trace):
         self.constants: dict[int, tuple[Var, Any, Any]] = {}  # by identity; a tracer for each that is no reference
         self.parent: Trace = state.trace
         self.has_outer_refs: bool = False  # as a parameter or a constant
-        self.is_explicit = bool(in_use) and explicit_mesh() is not None
+        self.is_explicit = bool(in_use) and explicit_mesh() is not None or not config.auto_pcast.value
 
     def new_input(self, aval: ShapedArray | AbstractRef) -> Any:
         """A tracer for a further parameter; a reference for one of such a type."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Hashable, Sequence
 
 from laminax_ir.options.ambient import define_ambient
+from laminax_ir.options.config import remove_size_one_mesh_axis_from_type
 from laminax_ir.options.restoring import Together
 from laminax_ir.tracing.trace import extend_axis_env
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType, NamedGrid
@@ -26,7 +27,8 @@ manual_mesh = define_ambient("manual_mesh", None, "The mesh of the shard_map who
 def running_along(axes: Sequence[tuple[Hashable, int]], is_checked: bool, mesh: NamedGrid | None = None,
                   unchecked_axes: Sequence[Hashable] = ()) -> Together:
     """Context manager: inside, functions are traced as programs of one device along these axes (of `mesh`, if given)."""
-    triples = [(name, size, is_checked and name not in unchecked_axes) for name, size in axes]
+    without_one = remove_size_one_mesh_axis_from_type.value
+    triples = [(name, size, is_checked and name not in unchecked_axes and not (without_one and size == 1)) for name, size in axes]
     return Together(manual_axes((*manual_axes.value, *triples)), extend_axis_env(*axes),
                     manual_mesh(manual_mesh.value if mesh is None else mesh))
 

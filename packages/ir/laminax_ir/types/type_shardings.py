@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from laminax_ir.options.config import remove_size_one_mesh_axis_from_type
 from laminax_ir.types.abstract_meshes import AbstractMesh, in_use
 from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec
 
@@ -90,8 +91,8 @@ def type_sharding(sharding: Any, shape: Sequence[int], name: str = "ShapedArray"
         raise ValueError(f"{name}: Length of sharding.spec is over the number of axes: the spec {spec} has {len(spec)} entries, and "
                          f"the array of shape {tuple(shape)} has {len(shape)} axes. "
                          "Shorten the spec.")
-    explicit = frozenset(mesh.explicit_axes)
-    of_sums = explicit.union(mesh.manual_axes) if spec.unreduced or spec.reduced else explicit
+    explicit = frozenset(_named_in_types(mesh, mesh.explicit_axes))
+    of_sums = explicit.union(_named_in_types(mesh, mesh.manual_axes)) if spec.unreduced or spec.reduced else explicit
     entries = [_of_axes(entry, explicit) for entry in spec.partitions][:len(shape)]
     for axis, (entry, size) in enumerate(zip(entries, shape)):
         if entry is not None and size % (parts := parts_of(entry, mesh)):
@@ -103,12 +104,18 @@ def type_sharding(sharding: Any, shape: Sequence[int], name: str = "ShapedArray"
                                       reduced=spec.reduced & of_sums))
 
 
+def _named_in_types(mesh: AbstractMesh, names: Sequence[Any]) -> Sequence[Any]:
+    """Those of some mesh axes that types name."""
+    return [name for name in names if mesh.shape[name] != 1] if remove_size_one_mesh_axis_from_type.value else names
+
+
 def _of_axes(entry: Any, names: frozenset) -> Any:
     """The part of a spec's entry that names some mesh axes."""
     if entry is None or entry is UNCONSTRAINED:
         return None
     if type(entry) is tuple:
-        return tuple(name for name in entry if name in names) or None
+        kept = tuple(name for name in entry if name in names)
+        return kept if len(kept) > 1 else kept[0] if kept else None
     return entry if entry in names else None
 
 

@@ -57,7 +57,7 @@ from laminax_transforms.base.registry import (
     jvp_rule,
     transpose_rule,
 )
-from laminax_transforms.base.zeros import ZERO, cotangent_of_dtype, instantiate
+from laminax_transforms.base.zeros import ZERO, cotangent_of_dtype, instantiate, zeros_of
 from laminax_transforms.batching.batch_axes import align, define_elementwise_batching, move_axis
 
 if TYPE_CHECKING:
@@ -152,8 +152,8 @@ define_jvp(op.rem_p, lambda t, z, x, y: broadcast_like(t, z.shape),
            lambda t, z, x, y: mul(neg(t), mul(sign(div(x, y)), op.floor(op.abs(div(x, y))))))
 define_jvp(op.atan2_p, lambda t, z, x, y: mul(t, div(y, add(square(x), square(y)))),
            lambda t, z, x, y: mul(t, div(neg(x), add(square(x), square(y)))))
-define_jvp(op.complex_p, lambda t, z, x, y: op.complex(t, full(t.shape, 0, t.dtype)),
-           lambda t, z, x, y: op.complex(full(t.shape, 0, t.dtype), t))
+define_jvp(op.complex_p, lambda t, z, x, y: op.complex(t, _zeros_beside(t)),
+           lambda t, z, x, y: op.complex(_zeros_beside(t), t))
 
 
 def _balanced_extremum(is_beyond: Callable[[Any, Any], Any], t: ArrayLike, z: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
@@ -318,9 +318,15 @@ def _div_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
     return [unbroadcast(div(ct, y), x), None]
 
 
+def _zeros_beside(ct: Any) -> Any:
+    """Zeros to be put beside a tangent or cotangent: terms of a sum where that is a sum that is left open."""
+    split = get_aval(ct)._split
+    return full(ct.shape, 0, ct.dtype) if split is None or not split.has_sums else zeros_of(get_aval(ct))
+
+
 @transpose_rule(op.select_n_p)
 def _select_n_transpose(ct: Any, which: Any, *cases: Any) -> list[Any]:
-    zeros = full(ct.shape, 0, ct.dtype) if ct.shape else scalar_like(0, ct.dtype)
+    zeros = _zeros_beside(ct) if ct.shape or get_aval(ct)._split is not None else scalar_like(0, ct.dtype)
     return [None, *[select_n_p.bind(which, *[ct if i == j else zeros for j in range(len(cases))]) if is_linear(case) else None
                     for i, case in enumerate(cases)]]
 
@@ -332,12 +338,12 @@ def _convert_transpose(ct: Any, x: Any, *, new_dtype: np.dtype, weak_type: bool,
 
 @transpose_rule(op.real_p)
 def _real_transpose(ct: Any, x: Any) -> list[Any]:
-    return [op.complex(ct, full(ct.shape, 0, ct.dtype))]
+    return [op.complex(ct, _zeros_beside(ct))]
 
 
 @transpose_rule(op.imag_p)
 def _imag_transpose(ct: Any, x: Any) -> list[Any]:
-    return [op.complex(full(ct.shape, 0, ct.dtype), neg(ct))]
+    return [op.complex(_zeros_beside(ct), neg(ct))]
 
 
 @transpose_rule(op.complex_p)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import laminax_runtime as runtime
+from laminax_ir.options.config import remove_size_one_mesh_axis_from_type
 from laminax_ir.ops.shard_map import bind_shard_map, local_aval
 from laminax_ir.pytrees.pytree import (
     PyTreeDef,
@@ -271,14 +272,24 @@ def _check_types(title: str, avals: Sequence[ShapedArray], specs: Sequence[Parti
                                  f"on the in_aval {aval.str_short()}, of {namer(i)}. `reshard` makes sums, or says that they are open.")
     if set(names) != set(mesh.axis_names) or set(names) != set(mesh.explicit_axes):
         return
+    left_out = _left_out(mesh, names)
     for i, (aval, spec) in enumerate(zip(avals, specs)):
         found = PartitionSpec(*[None] * aval.ndim) if aval._split is None else aval._split.spec
         wanted = spec.update(partitions=(*spec.partitions, *[None] * (aval.ndim - len(spec))))
-        if found != wanted:
+        if found != wanted and _names_by_axis(found, left_out) != _names_by_axis(wanted, left_out):
             raise ValueError(f"{title}: in_specs passed to shard_map: {wanted} does not match the specs of the input: {found} for arg: "
                              f"{namer(i)}, {aval.str_short()}. `in_specs` is an optional argument so you can omit specifying it and "
                              "shard_map will infer the in_specs from the arguments. If you want to reshard your inputs, you can use "
                              "`laminax.reshard` on the arguments and then pass those args to shard_map.")
+
+
+def _left_out(mesh: Any, names: tuple) -> frozenset:
+    """The axes that types leave out."""
+    return frozenset(name for name in names if mesh.shape[name] == 1) if remove_size_one_mesh_axis_from_type.value else frozenset()
+
+
+def _names_by_axis(spec: PartitionSpec, left_out: frozenset) -> list[tuple]:
+    return [tuple(name for name in names_of(entry) if name not in left_out) for entry in spec]
 
 
 def _part(title: str, argument: Callable[[], str], aval: ShapedArray, spec: PartitionSpec, mesh: Any, names: tuple,
@@ -290,7 +301,8 @@ def _part(title: str, argument: Callable[[], str], aval: ShapedArray, spec: Part
         raise ValueError(f"{title}: {argument()}, {error}") from None
     if not check_vma:
         return part
-    return part.update(named_shape={**part.named_shape, **{name: mesh.shape[name] for name in spec.names()}})
+    left_out = _left_out(mesh, names)
+    return part.update(named_shape={**part.named_shape, **{name: mesh.shape[name] for name in spec.names() if name not in left_out}})
 
 
 def _check_results(title: str, traced: TracedFunction, specs: Sequence[PartitionSpec], names: tuple, check_vma: bool) -> None:

@@ -1,0 +1,77 @@
+"""Options of what types say of mesh axes: `remove_size_one_mesh_axis_from_type`, and `auto_pcast` inside of shard_map."""
+
+import numpy as np
+import pytest
+
+import laminax
+import laminax.numpy as jnp
+from laminax import lax
+from laminax.sharding import AxisType, Mesh, NamedSharding
+from laminax.sharding import PartitionSpec as P
+
+MESH = Mesh(np.array(laminax.devices()[:4]).reshape(4, 1), ("x", "y"), axis_types=AxisType.Explicit)
+A = np.arange(32, dtype=np.float32).reshape(8, 4)
+
+
+@pytest.fixture(autouse=True)
+def _on_mesh():
+    with laminax.set_mesh(MESH):
+        yield
+
+
+@pytest.mark.parametrize("spec, kept", [(P("x", "y"), P("x", None)), (P(("x", "y")), P("x", None)), (P("y"), P(None, None)),
+                                        (P(None, ("y", "x")), P(None, "x"))])
+def test_types_leave_out_axes_of_size_one(spec, kept):
+    with laminax.remove_size_one_mesh_axis_from_type(True):
+        a = laminax.device_put(A, spec)
+
+        @laminax.jit
+        def f(x):
+            assert laminax.typeof(x).sharding.spec == kept and laminax.typeof(x * 2).sharding.spec == kept
+            return lax.with_sharding_constraint(x * 2, spec)  # which is what it is
+
+        out = f(a)
+    assert out.sharding == NamedSharding(MESH, kept)
+    np.testing.assert_array_equal(out, 2 * A)
+    assert laminax.typeof(laminax.device_put(A, spec)).sharding.spec != kept, "without the option all axes are named"
+
+
+def test_values_do_not_vary_along_axes_of_size_one():
+    def f(x):
+        seen.append(x.mat.varying)
+        return lax.psum(x, "x")  # the same along y then, so that out_specs need not name it
+
+    seen: list = []
+    mapped = laminax.shard_map(f, in_specs=P("x", "y"), out_specs=P())
+    with laminax.remove_size_one_mesh_axis_from_type(True):
+        for run in (mapped, laminax.jit(mapped)):
+            np.testing.assert_array_equal(run(laminax.device_put(A, P("x", "y"))), A.reshape(4, 2, 4).sum(0))
+        found = laminax.jit(laminax.grad(lambda x: (mapped(x) ** 2).sum()))(laminax.device_put(A, P("x", "y")))
+    np.testing.assert_array_equal(found, np.tile(2 * A.reshape(4, 2, 4).sum(0), (4, 1)))
+    assert set(seen) == {frozenset("x")}
+    with pytest.raises(ValueError, match="may vary along the mesh axes"):
+        laminax.jit(mapped)(laminax.device_put(A, P("x", "y")))
+    assert seen[-1] == {"x", "y"}
+
+
+def test_casts_to_vary_along_axes_of_size_one_are_nothing():
+    with laminax.remove_size_one_mesh_axis_from_type(True):
+        program = laminax.make_jaxpr(laminax.shard_map(lambda x: lax.pcast(x, "y", to="varying"), in_specs=P("x"), out_specs=P("x")))(
+            laminax.device_put(A, P("x")))
+    assert "pvary" not in str(program)
+
+
+@pytest.mark.parametrize("wrapped", [laminax.jit, lambda f: f])
+def test_without_auto_pcast_operands_are_cast_by_hand(wrapped):
+    x, y = laminax.device_put(A, P("x")), laminax.device_put(A[:2], P())
+    options = {"in_specs": (P("x"), P()), "out_specs": P("x")}
+    implied = wrapped(laminax.shard_map(lambda x, y: x * y + 1.0, **options))
+    np.testing.assert_array_equal(implied(x, y), A * np.tile(A[:2], (4, 1)) + 1)
+    with laminax.auto_pcast(False):
+        with pytest.raises(ValueError, match="Primitive mul requires varying manual axes to match, but got .*lax.pcast"):
+            implied(x, y)
+        said = wrapped(laminax.shard_map(lambda x, y: x * lax.pcast(y, "x", to="varying") + 1.0, **options))
+        np.testing.assert_array_equal(said(x, y), A * np.tile(A[:2], (4, 1)) + 1)
+        integers = wrapped(laminax.shard_map(lambda x, y: x.astype(np.int32) * y.astype(np.int32), **options))
+        np.testing.assert_array_equal(integers(x, y), (A * np.tile(A[:2], (4, 1))).astype(np.int32))
+        assert wrapped(lambda a: jnp.sin(a) * A)(A).shape == (8, 4)
