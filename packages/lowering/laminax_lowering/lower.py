@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence
 
 from laminax_ir.key_arrays.keys import physical_aval, stored_aval
@@ -20,7 +21,7 @@ from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace
 from laminax_lowering.planning.outlining import plan_calls
 from laminax_lowering.writing.context import FunctionWriter, live_equations
 from laminax_lowering.writing.module_context import ModuleContext
-from laminax_lowering.writing.shardings import MeshTable, sharding_attribute
+from laminax_lowering.writing.shardings import MeshTable, sharding_attribute, sharding_text
 from laminax_lowering.writing.types import string_text, symbol_text
 
 if TYPE_CHECKING:
@@ -170,7 +171,8 @@ def _lower(closed: ClosedJaxpr, module: ModuleContext, name: str, donated: Seque
         main = writer.write(
             jaxpr, "main", live=live, kept=[*range(n_consts), *(n_consts + i for i in kept)],
             arg_names=[*[None] * n_consts, *args.names] if args.names else (), arg_attributes=arg_attributes,
-            result_attributes=result_attributes, result_moves=[*map(_move, closed.out_avals, results.memories)])
+            result_attributes=result_attributes, result_moves=[*map(_move, closed.out_avals, results.memories)],
+            result_sums=[*map(partial(_opened, module.meshes), closed.out_avals, results.shardings)] if results.shardings else ())
         module.functions.insert(0, main)
     attributes = {"mhlo.num_partitions": f"{module.num_partitions} : i32", "mhlo.num_replicas": f"{num_replicas} : i32"}
     if module.has_dynamic_shapes:
@@ -227,6 +229,14 @@ def _result_layouts(jaxpr: Jaxpr, given: Sequence[str | None] | None) -> Sequenc
 def _move(aval: ShapedArray, kind: str | None) -> str | None:
     """Where a result of this type is to be moved, to be in a kind of memory; None if it is there."""
     return None if kind == _memory_of_type(aval) else kind or "device"
+
+
+def _opened(meshes: MeshTable, aval: ShapedArray, sharding: Any) -> str | None:
+    """The sharding, as text, of a result that is returned as the terms of other sums than its type says; None if it is not."""
+    spec = getattr(sharding, "spec", None)
+    if spec is None or not spec.unreduced or aval._split is not None and aval._split.spec.unreduced == spec.unreduced:
+        return None
+    return sharding_text(meshes, sharding, aval)
 
 
 def _module_name(name: str) -> str:

@@ -410,8 +410,9 @@ def test_refused_of_reduced_values():
         laminax.shard_map(lambda r: lax.all_gather(r, "x", to="reduced"), out_specs=P(reduced={"x"}))(v)
 
 
-@pytest.mark.parametrize("fun, slope", [(lambda v: jnp.where(v > 0, jnp.sin(v), v * v), lambda v: np.where(v > 0, np.cos(v), 2 * v)),
-                                        (lambda v: lax.real(lax.mul(lax.complex(v, v * v), lax.complex(v, v * v))), lambda v: 2 * v - 4 * v**3)])
+@pytest.mark.parametrize("fun, slope", [
+    (lambda v: jnp.where(v > 0, jnp.sin(v), v * v), lambda v: np.where(v > 0, np.cos(v), 2 * v)),
+    (lambda v: lax.real(lax.mul(lax.complex(v, v * v), lax.complex(v, v * v))), lambda v: 2 * v - 4 * v**3)])
 def test_zeros_beside_the_terms_of_a_cotangent_are_terms(fun, slope):
     v = np.linspace(-1, 1, 8, dtype=np.float32)
     for f in (fun, laminax.shard_map(fun, out_specs=P(reduced={"x"}))):

@@ -242,3 +242,28 @@ def test_exports_refuse_them():
         x = on(A, **sums)
         with pytest.raises(NotImplementedError, match="export.*unreduced or reduced.*Use reshard"):
             laminax.export.export(laminax.jit(lambda x: x.T))(x)
+
+
+def test_results_are_returned_as_terms_where_out_shardings_say_so():
+    for spec, options in [(P(), {"unreduced": {"x"}}), (P("x"), {"unreduced": {"x"}}), (P("y"), {"unreduced": {"x", "y"}})]:
+        out = laminax.jit(lambda a: a, out_shardings=P(**options))(on(A, *spec))  # noqa: B023
+        assert short(out).endswith("{U:x}" if len(options["unreduced"]) == 1 else "{U:(x,y)}")
+        np.testing.assert_allclose(reshard(out, P()), A)
+
+
+def test_terms_pass_through_functions_that_are_called():
+    for wrapped in (laminax.checkpoint(lambda v: v), laminax.jit(lambda v: v, inline=False), laminax.checkpoint(lambda v: jnp.sin(v) * v)):
+        found = laminax.jit(laminax.grad(lambda v: wrapped(v).sum()))(on(A[0], reduced={"x"}))  # noqa: B023
+        expected = laminax.grad(lambda v: wrapped(v).sum())(laminax.numpy.asarray(A[0]))  # noqa: B023
+        assert short(found) == "f32[4]{U:x}"
+        np.testing.assert_allclose(reshard(found, P()), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("axes, left, expected", [
+    ((0,), None, "f32[6]{U:y}"), ((0,), {"x"}, "f32[6]{U:x}"), ((0,), {"x", "y"}, "f32[6]{U:(x,y)}"), ((0, 1), {"x"}, "f32[]{U:x}")])
+def test_of_two_open_sums_one_is_made(axes, left, expected):
+    a, b = on(A[:, :2], "x", "y"), on(B[:2], "y", None)
+    total = laminax.jit(lambda u: lax.reduce_sum(u, axes, out_sharding=None if left is None else P(unreduced=left)))(
+        jnp.dot(a, b, out_sharding=P("x", None, unreduced={"y"})))
+    assert short(total) == expected
+    np.testing.assert_allclose(reshard(total, P()), (A[:, :2] @ B[:2]).sum(axes), rtol=1e-4, atol=1e-5)

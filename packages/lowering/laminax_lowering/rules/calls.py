@@ -20,6 +20,7 @@ from laminax_ir.programs.effects import has_ordered
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_lowering.planning.outlining import KEEP_CALL, keeps_recomputation
 from laminax_lowering.writing.context import FunctionWriter
+from laminax_lowering.writing.explicit_axes import terms_kept
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 
@@ -48,7 +49,7 @@ def _lower_checkpoint(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr,
     behind = [x for x, is_fenced in zip(operands, fenced) if is_fenced]
     if differentiated and behind:
         results = ctx.emit("stablehlo.optimization_barrier", behind, results=[x.aval for x in behind])
-        results = iter([results] if len(behind) == 1 else results)
+        results = iter([terms_kept(ctx, x) for x in ([results] if len(behind) == 1 else results)])
         operands = tuple([next(results) if is_fenced else x for x, is_fenced in zip(operands, fenced)])
     if len(jaxpr.eqns) <= 1 or has_ordered(jaxpr.effects):
         return ctx.run(jaxpr, operands, ["checkpoint"])

@@ -17,6 +17,7 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.writing.comparisons import compare, complex_order, select
 from laminax_lowering.writing.context import FunctionWriter
+from laminax_lowering.writing.explicit_axes import with_sums_made
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import i64_array, type_text
@@ -50,7 +51,7 @@ def emit_reduce(ctx: FunctionWriter, operands: Sequence[Value], inits: Sequence[
 def _define(primitive: Primitive, monoid: str) -> None:
     @lowering_rule(primitive)
     def rule(ctx: FunctionWriter, x: Value, *, axes: tuple[int, ...], out_sharding: Any = None) -> Any:
-        dtype = x.aval.dtype
+        x, dtype = with_sums_made(ctx, x, ctx.avals_out[0]), x.aval.dtype
         init = ctx.constant(op.identity(monoid, dtype), dtype)
         (result,) = emit_reduce(ctx, [x], [init], axes, monoid_region(ctx, monoid, dtype), ctx.avals_out)
         return result

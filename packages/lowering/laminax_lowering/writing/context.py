@@ -17,7 +17,7 @@ from laminax_ir.tracing.operation_attributes import in_use
 from laminax_ir.tracing.source import SourceInfo
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
-from laminax_lowering.writing.explicit_axes import constrained
+from laminax_lowering.writing.explicit_axes import constrained, constrained_so, terms_kept
 from laminax_lowering.writing.module_context import ModuleContext
 from laminax_lowering.writing.operation_attributes import attributed
 from laminax_lowering.writing.registry import find_rule, rules_for, with_cpu_kernel
@@ -347,7 +347,8 @@ class FunctionWriter:
         leading = self.leading_arguments()
         if leading is None or self.module.axis_positions:  # a function does not see these positions
             return self.run(closed, operands)
-        return self.call(self.private_function(closed, name), [*leading, *operands], results, attributes)
+        found = self.call(self.private_function(closed, name), [*leading, *operands], results, attributes)
+        return [terms_kept(self, x) for x in found]
 
     def small_call(self, name: str, operands: Sequence[Value], write: Callable[..., Sequence[Value]]) -> list[Value]:
         """Calls a function that the CPU's compiler makes one kernel of, by its quickest way: half the compile time of its fusions.
@@ -457,7 +458,8 @@ class FunctionWriter:
     def write(self, jaxpr: Jaxpr, name: str, *, private: bool = False, arg_attributes: Sequence[str] = (),
               arg_names: Sequence[str | None] = (),
               result_attributes: Sequence[str] = (), kept: Sequence[int] | None = None,
-              live: Sequence[JaxprEqn] | None = None, result_moves: Sequence[str | None] | None = None) -> str:
+              live: Sequence[JaxprEqn] | None = None, result_moves: Sequence[str | None] | None = None,
+              result_sums: Sequence[str | None] = ()) -> str:
         """The text of a function that runs a jaxpr.
 
         Args:
@@ -468,6 +470,7 @@ class FunctionWriter:
           kept: indices of the arguments the function takes; all by default.
           live: the jaxpr's live equations, if the caller knows them.
           result_moves: the kind of memory that each result is moved to; None leaves it where it is.
+          result_sums: the sharding, as text, of each result that is returned as the terms of a sum; None leaves it as it is.
         """
         variables = [*jaxpr.constvars, *jaxpr.invars]
         taken = range(len(variables)) if kept is None else kept
@@ -479,7 +482,11 @@ class FunctionWriter:
             name_of = arg_names[i] if arg_names else None
             where = "" if name_of is None else self.module.named_location(name_of)
             header.append(f"%arg{position}: {type_text(variables[i].aval)}{attribute}{where}")
+        if private:
+            args = [None if x is None else terms_kept(self, x) for x in args]
         results = self.run_jaxpr(jaxpr, args, live)
+        if any(result_sums):
+            results = [x if text is None else constrained_so(self, x, text) for x, text in zip(results, result_sums, strict=True)]
         if result_moves and any(result_moves):
             results = [x if kind is None else self.put_in_memory(x, kind) for x, kind in zip(results, result_moves)]
         result_types = [type_text(v.aval) for v in results]

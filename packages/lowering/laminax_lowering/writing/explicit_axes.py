@@ -42,9 +42,25 @@ def constrain(ctx: Any, x: Value, aval: ShapedArray) -> Value:
     used = (*spec.names(), *spec.unreduced)
     free = [name for name in mesh.explicit_axes if name not in used] if mesh.auto_axes else ()
     text = sharding_on_mesh(ctx.module.meshes, mesh, spec, aval, is_open=bool(mesh.auto_axes), replicated=free)
+    return constrained_so(ctx, Value(x.name, aval), text)
+
+
+def constrained_so(ctx: Any, x: Value, text: str) -> Value:
+    """The value, constrained to a sharding that is given as text."""
     name = ctx.new_name()
-    ctx.lines.append(f"{name} = sdy.sharding_constraint {x.name} {text} : {type_text(aval)}{ctx.loc}")
-    return Value(name, aval)
+    ctx.lines.append(f"{name} = sdy.sharding_constraint {x.name} {text} : {type_text(x.aval)}{ctx.loc}")
+    return Value(name, x.aval)
+
+
+def with_sums_made(ctx: Any, x: Value, result: ShapedArray) -> Value:
+    """An operand with those of its open sums made that are not open in the result."""
+    split = getattr(x.aval, "_split", None)
+    if split is None or not split.spec.unreduced:
+        return x
+    left = frozenset() if result._split is None else result._split.spec.unreduced
+    if split.spec.unreduced <= left:
+        return x
+    return constrain(ctx, x, x.aval.update(sharding=split.update(split.spec.update(unreduced=split.spec.unreduced & left))))
 
 
 def terms_kept(ctx: Any, x: Value) -> Value:

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 import laminax_runtime as runtime
-from laminax_ir.options.config import remove_size_one_mesh_axis_from_type
 from laminax_ir.ops.shard_map import bind_shard_map, local_aval
+from laminax_ir.options.config import remove_size_one_mesh_axis_from_type
 from laminax_ir.pytrees.pytree import (
     PyTreeDef,
     broadcast_over,
