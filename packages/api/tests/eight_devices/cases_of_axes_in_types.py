@@ -75,3 +75,45 @@ def test_without_auto_pcast_operands_are_cast_by_hand(wrapped):
         integers = wrapped(laminax.shard_map(lambda x, y: x.astype(np.int32) * y.astype(np.int32), **options))
         np.testing.assert_array_equal(integers(x, y), (A * np.tile(A[:2], (4, 1))).astype(np.int32))
         assert wrapped(lambda a: jnp.sin(a) * A)(A).shape == (8, 4)
+
+
+GRID = Mesh(np.array(laminax.devices()).reshape(4, 2), ("x", "y"), axis_types=AxisType.Explicit)
+
+
+@pytest.mark.parametrize("wrapped", [laminax.jit, lambda f: f])
+def test_examples_that_are_split_stay_split_in_programs_per_device(wrapped):
+    with laminax.set_mesh(GRID):
+        a = laminax.device_put(A, P("x", "y"))
+        kept = wrapped(laminax.vmap(laminax.shard_map(jnp.sin, in_specs=P("y"), out_specs=P("y"))))(a)
+        assert laminax.typeof(kept).str_short() == "f32[8@x,4@y]"
+        np.testing.assert_allclose(kept, np.sin(A), rtol=1e-6, atol=1e-6)
+        total = laminax.shard_map(lambda v: lax.psum(v * v, "y"), in_specs=P("y"), out_specs=P())
+        found = wrapped(laminax.vmap(total))(a)
+        assert laminax.typeof(found).str_short() == "f32[8@x,2]"
+        np.testing.assert_allclose(found, (A * A).reshape(8, 2, 2).sum(1), rtol=1e-6)
+        slopes = wrapped(laminax.vmap(laminax.grad(lambda v: total(v).sum())))(a)
+        assert laminax.typeof(slopes).str_short() == "f32[8@x,4@y]"
+        np.testing.assert_array_equal(slopes, 2 * A)
+
+
+@pytest.mark.parametrize("axis_names", [{"axis_names": {"y"}}, {}])
+def test_derivatives_of_split_examples_through_programs_per_device(axis_names):
+    def g(v):
+        v = laminax.reshard(v, P("y"))
+        return laminax.shard_map(jnp.cos, in_specs=P("y"), out_specs=P("y"), **axis_names)(v).sum()
+
+    with laminax.set_mesh(GRID):
+        found = laminax.jit(laminax.vmap(laminax.grad(g)))(laminax.device_put(A, P("x", None)))
+        assert laminax.typeof(found).str_short() == "f32[8@x,4]"
+        np.testing.assert_allclose(found, -np.sin(A), rtol=1e-5, atol=1e-5)
+
+
+def test_spmd_axis_name_may_name_the_axes_that_split_the_examples():
+    with laminax.set_mesh(GRID):
+        a = laminax.device_put(A, P("x", "y"))
+        np.testing.assert_array_equal(laminax.jit(laminax.vmap(lambda v: v * 2, spmd_axis_name="x"))(a), 2 * A)
+        with pytest.raises(ValueError, match="Only one of spmd_axis_name or arrays sharded on `Explicit`.*spmd_axis_name='y'"):
+            laminax.vmap(lambda v: v * 2, spmd_axis_name="y")(a)
+    with laminax.remove_size_one_mesh_axis_from_type(True):
+        a = laminax.device_put(A, P(("x", "y")))
+        np.testing.assert_array_equal(laminax.vmap(lambda v: v * 2, spmd_axis_name=("x", "y"))(a), 2 * A)

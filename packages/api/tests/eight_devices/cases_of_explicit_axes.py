@@ -291,7 +291,7 @@ def test_vmap_over_a_split_axis():
     assert seen == ["float32[4@y]"]
     with pytest.raises(ValueError, match="should be sharded the same"):
         laminax.vmap(jnp.add)(x, put(A, "y"))
-    with pytest.raises(ValueError, match="Only one of spmd_axis_name or arrays sharded on Explicit"):
+    with pytest.raises(ValueError, match="Only one of spmd_axis_name or arrays sharded on `Explicit`"):
         laminax.vmap(jnp.sin, spmd_axis_name="y")(x)
 
 

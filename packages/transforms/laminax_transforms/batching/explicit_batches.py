@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Callable, Hashable, Sequence
 
 from laminax_ir.ops.sharding import reshard
-from laminax_ir.tracing.explicit_axes import is_resolving
+from laminax_ir.options.config import remove_size_one_mesh_axis_from_type
+from laminax_ir.tracing.explicit_axes import context_mesh, is_resolving
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.type_shardings import TypeSharding, names_of
 
@@ -14,7 +15,7 @@ def mesh_axes_of(name: str, args: Sequence[Any], in_axes: Sequence[int | None], 
     """The mesh axes that split the mapped axis: the entry of that axis in the specs of the arguments, which must agree.
 
     Raises:
-      ValueError: if they differ, or `spmd_axis_name` is given too.
+      ValueError: if they differ, or `spmd_axis_name` is given too and is another.
     """
     mapped = [(get_aval(x), b) for x, b in zip(args, in_axes) if b is not None]  # an argument that is not mapped may be any object
     entries = [aval._split.spec.partitions[b] for aval, b in mapped if aval._split is not None]
@@ -23,10 +24,18 @@ def mesh_axes_of(name: str, args: Sequence[Any], in_axes: Sequence[int | None], 
         raise ValueError(f"{name}: Mapped away dimension of inputs passed to vmap should be sharded the same. Got inconsistent axis specs: "
                          f"{', '.join(map(repr, entries))}, for {listed}. Use reshard on some of them.")
     entry = entries[0] if entries else None
-    if entry is not None and spmd_name is not None:
-        raise ValueError(f"{name}: Only one of spmd_axis_name or arrays sharded on Explicit mesh axis type is allowed. Got "
+    if entry is not None and spmd_name is not None and not _is_named_so(spmd_name, entry):
+        raise ValueError(f"{name}: Only one of spmd_axis_name or arrays sharded on `Explicit` mesh axis type is allowed. Got "
                          f"spmd_axis_name={spmd_name!r} and arrays sharded over {entry!r}. Leave spmd_axis_name out.")
     return entry
+
+
+def _is_named_so(spmd_name: Hashable, entry: Any) -> bool:
+    """Whether `spmd_axis_name` names the mesh axes that split the mapped axis; of those that types leave out it may name any."""
+    names, mesh = names_of(spmd_name), context_mesh()
+    if remove_size_one_mesh_axis_from_type.value and mesh is not None:
+        names = tuple(name for name in names if mesh.shape.get(name) != 1)
+    return names == names_of(entry)
 
 
 def split_batch(x: Any, axis: int, mesh_axes: Any) -> Any:

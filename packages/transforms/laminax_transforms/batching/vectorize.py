@@ -84,7 +84,7 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
         call = _taken_apart(fun, in_axes, out_axes, axis_size, args, kwargs)
         name = f"vmap({function_name(fun)})"
         mesh_axes = mesh_axes_of(name, call.flat, call.flat_axes, spmd_axis_name) if in_use else None
-        axis = Axis(call.size, axis_name, spmd_axis_name, mesh_axes)
+        axis = Axis(call.size, axis_name, spmd_axis_name if mesh_axes is None else None, mesh_axes)
         results, result_axes = batch_flat(call.example_fun, axis, call.flat, call.flat_axes, name=name)
         out_tree = call.flat_fun.out_tree
         return tree_unflatten(out_tree, _place_results(fun, axis, results, result_axes, out_tree, out_axes, sum_match))

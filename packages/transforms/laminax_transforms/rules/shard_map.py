@@ -26,6 +26,7 @@ from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.manual_axes import running_along
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_ir.types.type_shardings import names_of
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rule, linearize_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO
@@ -154,13 +155,17 @@ def _with_summed_results(closed: ClosedJaxpr, axes: tuple[tuple, ...]) -> Closed
 
 @axis_batching_rule(shard_map_p)
 def _shard_map_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
-    """Every device has the whole batch, but along the mesh axes that `spmd_axis_name` names: the devices there share it among them."""
-    names = axis.spmd_name if isinstance(axis.spmd_name, tuple) else () if axis.spmd_name is None else (axis.spmd_name,)
+    """Every device has the whole batch, but along the mesh axes that `spmd_axis_name` names: the devices there share it among them.
+
+    So do they along explicit mesh axes that split it.
+    """
+    names = names_of(axis.spmd_name if axis.mesh_axes is None else axis.mesh_axes)
     split = tuple(name for name in names if name in params["manual_axes"])
     if split:
         _check_split(axis, split, params)
         rest = tuple(name for name in names if name not in split)
-        axis = replace(axis, size=axis.size // math.prod(params["mesh"].shape[name] for name in split), spmd_name=rest or None)
+        axis = replace(axis, size=axis.size // math.prod(params["mesh"].shape[name] for name in split),
+                       **{"spmd_name" if axis.mesh_axes is None else "mesh_axes": rest or None})
         params = {**params, "unchecked_axes": (*params.get("unchecked_axes", ()), *split)}
     with _axes(params):
         batched = batch_jaxpr(params["jaxpr"], axis, tuple(batch_axes))
@@ -172,7 +177,8 @@ def _shard_map_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[i
 
 def _check_split(axis: Any, split: tuple, params: dict[str, Any]) -> None:
     """Checks that devices along these axes can share a batch: no spec uses the axes, and no operation communicates along them."""
-    title = f"vmap(spmd_axis_name={axis.spmd_name!r}) of shard_map"
+    title = f"vmap(spmd_axis_name={axis.spmd_name!r}) of shard_map" if axis.mesh_axes is None else \
+        f"vmap of shard_map, over examples that are split over {axis.mesh_axes!r}"
     for what in ("in_specs", "out_specs"):
         if used := [spec for spec in params[what] if set(split) & set(spec.names())]:
             raise ValueError(f"{title}: vmap spmd_axis_name cannot appear in shard_map {what}, and does in {used[0]}. Leave it out there, "
