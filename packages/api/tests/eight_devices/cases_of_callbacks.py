@@ -80,13 +80,61 @@ def test_ordered_callbacks_come_in_the_order_of_the_program():
     assert seen == [(factor * A).tolist() for factor in (1, 2, 3)] * 4
 
 
-def test_ordered_callbacks_are_refused_in_programs_per_device():
+@pytest.mark.parametrize("wrapped", [laminax.jit, lambda f: f])
+def test_ordered_callbacks_of_each_device_are_in_order(wrapped):
+    seen = []
+
     def f(x):
-        laminax.debug.callback(print, x, ordered=True)
+        place = lax.axis_index("x") * 2 + lax.axis_index("y")
+        for factor in (1, 2):
+            laminax.debug.callback(lambda i, k: seen.append((int(i), int(k))), place, factor, ordered=True)
+        doubled = io_callback(lambda i, v: (seen.append((int(i), 3)), 2 * v)[1], laminax.ShapeDtypeStruct(x.shape, x.dtype), place, x,
+                              ordered=True)
+        return lax.fori_loop(4, 7, lambda k, v: (laminax.debug.callback(lambda i, k: seen.append((int(i), int(k))), place, k, ordered=True),
+                                                 v + 1)[1], doubled)
+
+    mapped = wrapped(shard_map(f, mesh=MESH, in_specs=P("x", "y"), out_specs=P("x", "y"), check_vma=False))
+    for _ in range(3):
+        np.testing.assert_allclose(mapped(A), 2 * A + 3, rtol=1e-6)
+    laminax.effects_barrier()
+    for device in range(MESH.size):
+        assert [k for i, k in seen if i == device] == [1, 2, 3, 4, 5, 6] * 3
+
+
+def test_ordered_callbacks_before_and_after_those_of_devices():
+    """The first device calls for all outside of programs per device: before and after its own calls inside."""
+    seen = []
+
+    def inside(x):
+        laminax.debug.callback(lambda i, j: seen.append((int(i), int(j))), lax.axis_index("x"), lax.axis_index("y"), ordered=True)
         return x
 
-    with pytest.raises(ValueError, match="The following ordered effects are not supported for more than 1 device"):
-        shard_map(f, mesh=MESH, in_specs=P("x"), out_specs=P("x"))(A)
+    @laminax.jit
+    def f(x):
+        laminax.debug.callback(lambda: seen.append("before"), ordered=True)
+        x = shard_map(inside, mesh=MESH, in_specs=P("x"), out_specs=P("x"), check_vma=False)(x)
+        laminax.debug.callback(lambda: seen.append("after"), ordered=True)
+        return x
+
+    for _ in range(3):
+        f(A)
+    laminax.effects_barrier()
+    assert [what for what in seen if what in ("before", "after", (0, 0))] == ["before", (0, 0), "after"] * 3
+    assert len(seen) == 3 * (2 + MESH.size)
+
+
+def test_ordered_callbacks_of_pmap():
+    seen = []
+
+    def f(x):
+        for k in range(3):
+            laminax.debug.callback(lambda i, k=k: seen.append((int(i), k)), lax.axis_index("i"), ordered=True)
+        return x
+
+    laminax.pmap(f, axis_name="i")(np.arange(8.0))
+    laminax.effects_barrier()
+    for device in range(8):
+        assert [k for i, k in seen if i == device] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("is_mapped", [False, True])

@@ -224,7 +224,7 @@ def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: A
       result_shape_dtypes: pytree of objects with shape and dtype that announces the result; may be None.
       *args, **kwargs: arrays in containers.
       sharding: not supported.
-      ordered: whether ordered callbacks are called in the order of the program.
+      ordered: whether ordered callbacks are called in the order of the program; in `shard_map` and `pmap`, those of each device.
 
     Returns:
       Arrays in a container like result_shape_dtypes.
@@ -254,7 +254,7 @@ def debug_callback(callback: Callable[..., Any] | None = None, *args: Any, order
     Args:
       callback: takes arrays, on the CPU, in containers like args and kwargs; its result is ignored.
       *args, **kwargs: arrays in containers; leaves that are not arrays are passed on as they are, random keys as their words.
-      ordered: whether such callbacks are called in the order of the program.
+      ordered: whether such callbacks are called in the order of the program; in `shard_map` and `pmap`, those of each device.
       partitioned: whether, in a program that the compiler splits over devices, each device calls with the part of the values that it
         has, instead of one device with the whole.
 

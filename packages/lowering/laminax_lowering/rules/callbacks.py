@@ -2,7 +2,7 @@
 
 jaxlib's handler finds the function by its index in the list that is given to the compiler beside the text, and lends it NumPy arrays for
 the call. In a program that the compiler splits over several devices, the first device makes the call, with whole values. An ordered
-callback takes a token and returns one; see `context.current_token`.
+callback takes a token and returns one; see `context.current_token`. In a program per device each device's own calls are in their order.
 """
 
 from __future__ import annotations
@@ -70,11 +70,6 @@ def emit_callback(ctx: FunctionWriter, function: Callable[..., Sequence[np.ndarr
 
 
 def _emit_ordered(ctx: FunctionWriter, function: Callable, operands: Sequence[Value], results: Sequence[ShapedArray]) -> list[Value]:
-    if ctx.module.num_partitions > 1 and ctx.module.manual_mesh is not None:
-        raise ValueError("The following ordered effects are not supported for more than 1 device: those of ordered callbacks in programs "
-                         "per "
-                         "device (shard_map, pmap), whose devices run side by side. Leave ordered out.")
-
     def threaded(token: ArrayLike, *args: Any) -> tuple[Any, ...]:
         return token, *function(*args)
 

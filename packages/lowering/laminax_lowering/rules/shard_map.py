@@ -10,10 +10,11 @@ import numpy as np
 
 from laminax_ir.ops.collectives import axis_index_p
 from laminax_ir.ops.shard_map import shard_map_p
+from laminax_ir.programs.effects import has_ordered
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, programs_within
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.partition_specs import PartitionSpec
-from laminax_lowering.writing.context import FunctionWriter
+from laminax_lowering.writing.context import FunctionWriter, current_token
 from laminax_lowering.writing.explicit_axes import terms_kept
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.shardings import sharding_on_mesh
@@ -36,23 +37,35 @@ def _lower_shard_map(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, 
         with _inside(module, mesh, tuple(mesh.axis_names)):
             return ctx.run(jaxpr, operands)
     names, positions, position_specs = _positions(ctx, mesh, manual_axes) if _asks_for_position(jaxpr) else ([], [], [])
+    is_ordered = has_ordered(jaxpr.effects)  # on each device: the token goes in and comes out, so that what follows waits
 
     def write(*args: Value) -> Any:
         count = len(names)
         module.axis_positions = {name: ctx.emit("stablehlo.reshape", [x], results=[_POSITION]) for name, x in zip(names, args)}
-        return ctx.run(jaxpr, args[count:])
+        if not is_ordered:
+            return ctx.run(jaxpr, args[count:])
+        ctx.token = args[-1]
+        return [*ctx.run(jaxpr, args[count:-1]), ctx.token]
+
+    tokens = [current_token(ctx)] if is_ordered else []
 
     with _inside(module, mesh, manual_axes):
         parts = [ShapedArray((1,), _POSITION.dtype)] * len(names)
-        body = ctx.region([*parts, *(v.aval for v in jaxpr.jaxpr.invars)], write, terminator="sdy.return", isolated=True)
+        body = ctx.region([*parts, *(v.aval for v in jaxpr.jaxpr.invars), *(x.aval for x in tokens)], write, terminator="sdy.return",
+                          isolated=True)
     operands = tuple([terms_kept(ctx, x) for x in operands])
     is_open = bool(left_to_compiler(module, mesh, manual_axes))  # over the other axes the compiler may split the parts
-    result = ctx.emit("sdy.manual_computation", [*positions, *operands], regions=[body], attributes={
+    of_tokens = _shardings(module, mesh, [PartitionSpec()] * len(tokens), tokens)
+    avals_out = [*ctx.avals_out, *(x.aval for x in tokens)]
+    result = ctx.emit("sdy.manual_computation", [*positions, *operands, *tokens], regions=[body], results=avals_out, attributes={
         "in_shardings": _per_value([*_shardings(module, mesh, position_specs, positions),
-                                    *_shardings(module, mesh, in_specs, operands, is_open)]),
-        "out_shardings": _per_value(_shardings(module, mesh, out_specs, ctx.avals_out, is_open)),
+                                    *_shardings(module, mesh, in_specs, operands, is_open), *of_tokens]),
+        "out_shardings": _per_value([*_shardings(module, mesh, out_specs, ctx.avals_out, is_open), *of_tokens]),
         "manual_axes": f"#sdy<manual_axes{{{', '.join(string_text(str(name)) for name in manual_axes)}}}>"})
-    return [result] if len(ctx.avals_out) == 1 else result
+    found = [result] if len(avals_out) == 1 else list(result)
+    if is_ordered:
+        ctx.token = found.pop()
+    return found
 
 
 _POSITION = ShapedArray((), np.int32)
