@@ -45,6 +45,7 @@ LAZY: dict[tuple[str, str], str] = {
     ("laminax._src.compiling.eager", "laminax_ir.reference.evaluate"): _REFERENCE,
     ("laminax._src.compiling.eager", "laminax._src.compiling.sized_functions"): _SIZED,
     ("laminax._src.compiling.eager", "laminax._src.compiling.tracing"): _SIZED,
+    ("laminax._src.compiling.eager", "laminax_runtime.base.errors"): "for an error that a callback raises",
     ("laminax._src.compiling.executables", "laminax_lowering.lower"): _LOWERED,
     ("laminax._src.compiling.executables", "laminax._src.inspecting.memory"): "when a program finds too little memory",
     ("laminax._src.setup", "laminax._src.explaining.notebooks"): "notebooks ask for it",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, Union
+from typing import TYPE_CHECKING, Any, Protocol, Union, runtime_checkable
 
 import numpy as np
 
@@ -13,10 +13,14 @@ else:
 
 __all__ = ["ArrayLike", "DTypeLike"]
 
-ArrayLike = Union[Array, np.ndarray[Any, Any], np.bool_, np.number[Any], bool, int, float, complex]
-"""What functions take for an array: arrays, NumPy arrays and scalars, and Python's numbers; no lists and tuples."""
+ArrayLike = Union[Array, np.ndarray, np.bool_, np.number, bool, int, float, complex]
+"""What functions take for an array: arrays, NumPy arrays and scalars, and Python's numbers; no lists and tuples.
+
+NumPy's classes stand without type parameters: checkers at run time, such as beartype, read `ndarray[Any, Any]` as an array of a dtype `Any`.
+"""
 
 
+@runtime_checkable
 class _HasDType(Protocol):
     """A value with an attribute `dtype`."""
 
@@ -24,5 +28,5 @@ class _HasDType(Protocol):
     def dtype(self) -> np.dtype[Any]: ...
 
 
-DTypeLike = Union[str, type[Any], np.dtype[Any], _HasDType]
+DTypeLike = Union[str, type[Any], np.dtype, _HasDType]
 """What functions take for a dtype: its name, a scalar type, a NumPy dtype, or something that has a dtype."""

@@ -94,8 +94,21 @@ def test_an_exception_in_a_callback():
         laminax.jit(lambda x: laminax.pure_callback(fail, S, x))(X).block_until_ready()
     with pytest.raises(Exception, match=r"expected \(3,\), got \(2,\)"):
         laminax.jit(lambda x: laminax.pure_callback(lambda x: x[:2], S, x))(X).block_until_ready()
-    with pytest.raises(KeyError):
-        laminax.pure_callback(fail, S, X)
+
+
+@pytest.mark.parametrize("callback", [laminax.pure_callback, io_callback])
+@pytest.mark.parametrize("jit", [laminax.jit, lambda f: f], ids=["jit", "eager"])
+def test_what_a_callback_raises_is_the_same_error_compiled_or_not(callback, jit):
+    """JAX's kind of it, which programs catch; without jit the user's own exception is its cause."""
+    def fail(x):
+        raise KeyError("out of luck")
+
+    with pytest.raises(laminax.errors.JaxRuntimeError, match=r"(?s)calling callback: Traceback.*KeyError: 'out of luck'") as caught:
+        laminax.block_until_ready(jit(lambda x: callback(fail, S, x))(X))
+    if jit is not laminax.jit:
+        assert isinstance(caught.value.__cause__, KeyError)
+    with pytest.raises(laminax.errors.JaxRuntimeError, match=r"expected \(3,\), got \(2,\)"):
+        laminax.block_until_ready(jit(lambda x: callback(lambda x: x[:2], S, x))(X))
 
 
 def test_effects_happen_in_every_run():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import typing
 
 import numpy as np
 import pytest
@@ -248,3 +249,33 @@ def test_a_composite_function_copies_its_equations_for_each_constant():
     np.testing.assert_array_equal(found, [x % 2, x % 3, x % 4])
     found = laminax.jit(lambda x: [jnp.where(jnp.asarray(k), x, jnp.asarray(0)) for k in (True, False, True)])(x)
     np.testing.assert_array_equal(found, [x, 0 * x, x])
+
+
+def test_types_for_annotations_can_be_checked_at_run_time():
+    """Checkers such as beartype take NumPy's class, and read type parameters of it as a dtype; protocols must know instances."""
+    assert {np.ndarray, np.number} <= {*typing.get_args(laminax.typing.ArrayLike)}
+    assert np.dtype in typing.get_args(laminax.typing.DTypeLike)
+    assert isinstance(jnp.ones(2), typing.get_args(laminax.typing.DTypeLike)[-1])
+
+
+@pytest.mark.parametrize("aux_of", [
+    lambda f: laminax.jvp(f, (1.0,), (1.0,), has_aux=True)[-1], lambda f: laminax.vjp(f, 1.0, has_aux=True)[-1],
+    lambda f: laminax.linearize(f, 1.0, has_aux=True)[-1], lambda f: laminax.grad(f, has_aux=True)(1.0)[-1],
+], ids=["jvp", "vjp", "linearize", "grad"])
+def test_containers_of_auxiliary_data_are_made_after_the_trace(aux_of):
+    """Flax's variables remember the trace that they were made in, and may be changed in no other."""
+    class Variable:
+        def __init__(self, value):
+            self.value, self.trace_state = value, laminax.extend.core.get_opaque_trace_state(convention="nnx")
+
+    laminax.tree_util.register_pytree_node(Variable, lambda v: ((v.value,), None), lambda _, values: Variable(*values))
+
+    def value_of_aux():
+        return _same_trace(aux_of(lambda x: (x * x, Variable(3 * x))))
+
+    assert value_of_aux() == 3 and laminax.jit(value_of_aux)() == 3
+
+
+def _same_trace(variable):
+    assert variable.trace_state == laminax.extend.core.get_opaque_trace_state(convention="nnx")
+    return variable.value

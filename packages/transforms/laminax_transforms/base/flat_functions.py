@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
-from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
+from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from laminax_ir.refs.refs import Ref, check_returned
 from laminax_ir.tracing.trace import state
 from laminax_ir.types.arguments import function_name
@@ -31,7 +31,7 @@ def _primal_in(trace: Any) -> Callable[[Any], Any]:
 class FlatFunction:
     """A function on pytrees as a function of flat lists; remembers the result's structure and the auxiliary data of one call."""
 
-    __slots__ = ("fun", "in_tree", "has_aux", "out_tree", "aux", "result_name", "accepts", "is_leaf")
+    __slots__ = ("fun", "in_tree", "has_aux", "out_tree", "_aux", "result_name", "accepts", "is_leaf")
 
     def __init__(self, fun: Callable, in_tree: PyTreeDef, has_aux: bool = False, result_name: str = "the result of",
                  accepts: Callable[[Any], bool] = is_array_like, is_leaf: Callable[[], Callable[[Any], bool] | None] | None = None) -> None:
@@ -42,7 +42,7 @@ class FlatFunction:
         self.accepts = accepts  # what a leaf of the result may be
         self.is_leaf = is_leaf  # says, once the result is there, which containers in it are taken whole
         self.out_tree: Any = None  # known once it was called
-        self.aux: Any = None
+        self._aux: Any = None
 
     def __call__(self, *flat: Any) -> list[Array]:
         result = self.fun(*tree_unflatten(self.in_tree, flat))
@@ -51,13 +51,19 @@ class FlatFunction:
                 raise TypeError(f"with has_aux=True, {function_name(self.fun)} must return a pair (result, aux), a two-element tuple, got "
                                 f"{type(result).__name__}")
             result, aux = result
-            self.aux = tree_map(_primal_in(state.trace), aux)
+            aux_leaves, aux_tree = tree_flatten(aux)
+            self._aux = aux_tree, [*map(_primal_in(state.trace), aux_leaves)]
         leaves, self.out_tree = tree_flatten(result, None if self.is_leaf is None else self.is_leaf())
         for leaf in leaves:
             if not self.accepts(leaf):
                 check_returned(function_name(self.fun), state.trace.name.partition("(")[0], result)
                 check_array_leaves(f"{self.result_name} {function_name(self.fun)}", result, self.accepts)
         return leaves
+
+    @property
+    def aux(self) -> Any:
+        """The auxiliary data. Its containers are made when it is asked for, after the trace has ended: some remember their trace."""
+        return tree_unflatten(*self._aux)
 
 
 def with_refs_made(fun: Callable[..., Sequence[Any]], refs: Sequence[tuple], make: Callable[..., Ref]) -> Callable[..., Sequence[Any]]:

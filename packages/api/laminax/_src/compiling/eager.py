@@ -65,6 +65,8 @@ def _operation(primitive: Any, params: dict[str, Any]) -> Callable:
         return partial(_run_impl, primitive, params)
     if not primitive.has_shape_rule:
         raise NotImplementedError(f"Evaluation rule for '{primitive}' not implemented: give what computes it to def_impl")
+    if "result_avals" in params and Trait.CALLS_PYTHON in primitive.traits:  # a callback with results; that of debugging has none
+        return partial(_call_back, primitive, params)
     if not primitive.traits.isdisjoint(_RUN_ON_HOST):
         return partial(_run_on_host, primitive, params)
     if (evaluator := evaluators.get(primitive)) is not None:
@@ -107,6 +109,18 @@ def _run_on_host(primitive: Primitive, params: dict[str, Any], *operands: Any) -
     check_no_tracers(operands)
     result = evaluate_primitive(primitive, operands, params)
     return [*map(as_array, result)] if primitive.multiple_results else as_array(result)
+
+
+def _call_back(primitive: Primitive, params: dict[str, Any], *operands: Any) -> list[Any]:
+    """The results of a callback. What it raises becomes the error that it would be in a compiled program, with the exception as its cause."""
+    check_no_tracers(operands)
+    try:
+        return cast("list[Any]", _run_on_host(primitive, params, *operands))
+    except Exception as error:
+        from traceback import format_exception
+
+        from laminax_runtime.base.errors import JaxRuntimeError
+        raise JaxRuntimeError(f"INTERNAL: CpuCallback error calling callback: {''.join(format_exception(error))}") from error
 
 
 def _run_equations(closed: ClosedJaxpr, is_recomputation: bool, *operands: Any) -> list[Any]:
