@@ -279,3 +279,17 @@ def test_containers_of_auxiliary_data_are_made_after_the_trace(aux_of):
 def _same_trace(variable):
     assert variable.trace_state == laminax.extend.core.get_opaque_trace_state(convention="nnx")
     return variable.value
+
+
+def test_arrays_without_elements_and_triangles_have_the_default_dtype():
+    for x64 in (False, True):
+        with laminax.enable_x64(x64):
+            default = jnp.array(1.0).dtype
+            for made in (jnp.array([]), jnp.asarray(((), ())), jnp.tri(3)):
+                assert made.dtype == default == (np.float64 if x64 else np.float32)
+            assert jnp.array([], jnp.int8).dtype == np.int8
+
+
+def test_a_platform_that_is_not_there_is_an_unknown_backend():
+    with pytest.raises(RuntimeError, match="Unknown backend|failed to initialize"):
+        laminax.devices("tpu")

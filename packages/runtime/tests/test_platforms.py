@@ -88,7 +88,7 @@ def test_choice_of_platforms(run_python):
     )
     first, second = out.splitlines()
     assert first.startswith("The platform 'nonsense' is not available.")
-    assert second == "The platform 'cpu' is switched off: the option `platforms` is 'nonsense'."
+    assert second == "Unknown backend: the platform 'cpu' is switched off: the option `platforms` is 'nonsense'."
 
 
 def test_broken_plugins(run_python, tmp_path):

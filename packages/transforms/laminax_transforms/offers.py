@@ -28,7 +28,7 @@ OFFERS: dict[str, str] = {
     "custom.custom_batching": "custom_vmap sequential_vmap",
     "custom.custom_solve": "custom_linear_solve custom_root",
     "custom.custom_transposes": "custom_transpose",
-    "custom.rule_arguments": "stop_gradient",
+    "custom.rule_arguments": "CustomVJPException stop_gradient",
     "differentiation.differentiation": "DualTracer JVPTrace",
     "differentiation.gradient_refs": "DidntWant DontWant GradRef GradValue",
     "programs.passes": "fwd_and_bwd",

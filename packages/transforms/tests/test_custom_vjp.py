@@ -33,6 +33,7 @@ from laminax_transforms import (
     vjp,
     vmap,
 )
+from laminax_transforms.custom.rule_arguments import CustomVJPException, stop_gradient
 
 # custom_vjp
 
@@ -294,3 +295,21 @@ def test_every_call_of_a_custom_gradient_has_its_own_pullback():
     np.testing.assert_allclose(second(X)[0], 100 * X * X)
     shared = jit(lambda x: f(x))
     assert float(grad(lambda x: shared(x) + shared(2.0 * x))(3.0)) == 1500
+
+
+@pytest.mark.parametrize("wrap", [jit, checkpoint, lambda f: lambda y: loops.scan(lambda c, _: (f(y) + c, None), 0.0, None, length=2)[0]],
+                         ids=["jit", "checkpoint", "scan"])
+def test_a_derivative_by_what_the_function_closes_over_is_refused(wrap):
+    """It was zero once, also where the function depends on the value: the rule knows of the arguments only."""
+    def times(y):
+        @custom_vjp
+        def scaled(x):
+            return x * y
+
+        scaled.defvjp(lambda x: (op.sin(x), None), lambda _, ct: (ct,))
+        return scaled(2.0)
+
+    with pytest.raises(CustomVJPException, match=r"scaled: Detected differentiation of a custom_vjp function with respect to a closed-over "
+                                                 r"value.*Pass the value as an argument"):
+        grad(wrap(times))(3.0)
+    assert grad(lambda y: wrap(lambda z: times(stop_gradient(y)) * z)(1.0))(3.0) == 0

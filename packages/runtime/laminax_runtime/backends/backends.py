@@ -147,7 +147,7 @@ def _start_first_of(names: tuple[str, ...], requested: str) -> str:
     """Starts the first of the platforms that is there and works."""
     if not _is_allowed(requested):
         listed = options.platforms.value
-        raise PlatformError(f"The platform {requested!r} is switched off: the option `platforms` is {listed!r}.")
+        raise PlatformError(f"Unknown backend: the platform {requested!r} is switched off: the option `platforms` is {listed!r}.")
     reasons = []
     for name in names:
         if name in _clients:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from laminax_ir.pytrees.pytree import PyTreeDef
 
 
+class CustomVJPException(Exception):
+    """A function with a backward rule is differentiated by a value that it closes over, of which the rule says nothing."""
+
+
 class SymbolicZero:
     """A zero tangent or cotangent handed to a rule that asked for symbolic zeros; has `shape`, `dtype`, `aval`."""
 

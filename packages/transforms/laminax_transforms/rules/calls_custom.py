@@ -25,6 +25,7 @@ from laminax_transforms.base.zeros import ZERO, instantiate, instantiate_cotange
 from laminax_transforms.batching.batch_axes import Axis, add_batch_axis, batch_axis_first, broadcast_batch, move_axis
 from laminax_transforms.batching.batching import batch_flat, over_axis
 from laminax_transforms.batching.custom_batches import batch_backward, batch_custom_jvp, batch_custom_vjp
+from laminax_transforms.custom.rule_arguments import CustomVJPException
 from laminax_transforms.differentiation.custom_vjp_tangents import linearize_custom_vjp
 from laminax_transforms.differentiation.differentiation import jvp_flat, linear_program_of
 from laminax_transforms.programs.jaxpr_transforms import jvp_jaxpr, transpose_jaxpr
@@ -83,7 +84,11 @@ def _as_custom_vjp(operands: Sequence[Any], params: dict[str, Any]) -> CustomVJP
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
     def fwd(args: Sequence[ArrayLike], perturbed: Sequence[bool]) -> tuple[Any, Any, Any]:
-        # the constants that the function closed over come first and have no cotangents
+        # the constants that the function closed over come first; the rule gives them no cotangents
+        if any(perturbed[:skipped]):
+            raise CustomVJPException(
+                f"{params['name']}: Detected differentiation of a custom_vjp function with respect to a closed-over value. Its backward rule "
+                "has cotangents for its arguments only. Pass the value as an argument, or use stop_gradient of it.")
         results, residuals, bwd = run_forward(staged_fwd, staged_bwd, args[skipped:], perturbed[skipped:])
         return results, residuals, lambda residuals, cts: [*[ZERO] * skipped, *bwd(residuals, cts)]
 

@@ -112,7 +112,7 @@ def _run_on_host(primitive: Primitive, params: dict[str, Any], *operands: Any) -
 
 
 def _call_back(primitive: Primitive, params: dict[str, Any], *operands: Any) -> list[Any]:
-    """The results of a callback. What it raises becomes the error that it would be in a compiled program, with the exception as its cause."""
+    """The results of a callback. What it raises becomes the error of a compiled program, caused by it."""
     check_no_tracers(operands)
     try:
         return cast("list[Any]", _run_on_host(primitive, params, *operands))

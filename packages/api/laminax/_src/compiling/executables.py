@@ -310,6 +310,7 @@ def program_of(closed: ClosedJaxpr, executable: runtime.Executable | runtime.Exe
 
 def constants_of(closed: ClosedJaxpr, name: str) -> list[runtime.ArrayImpl]:
     """The constants of a program on a device, for `place_constant`."""
+    check_no_tracers(closed.consts)
     _warn_of_large_constants(closed.consts, name)
     with runtime.unguarded_transfers():
         return [_constant(c, v.aval) for c, v in zip(closed.consts, closed.jaxpr.constvars, strict=True)]

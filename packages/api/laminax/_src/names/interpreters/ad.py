@@ -11,6 +11,7 @@ from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms.base import registry
 from laminax_transforms.base.zeros import ZERO, zeros_of
+from laminax_transforms.custom.rule_arguments import CustomVJPException
 from laminax_transforms.differentiation.differentiation import DualTracer as JVPTracer
 from laminax_transforms.differentiation.differentiation import JVPTrace
 
@@ -19,7 +20,7 @@ from laminax._src.names.interpreters.tables import RuleMapping
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
 
-__all__ = ["JVPTrace", "JVPTracer"]
+__all__ = ["CustomVJPException", "JVPTrace", "JVPTracer"]
 
 add_jaxvals_p = add_p
 

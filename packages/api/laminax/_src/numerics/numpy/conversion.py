@@ -127,7 +127,7 @@ def _from_sequence(values: Sequence[Any], dtype: Any) -> Any:
     leaves: list[Any] = []
     shape = _leaves_of(values, leaves)
     if not leaves:
-        return _from_host(np.empty(shape, np.float32), dtype)
+        return _from_host(np.empty(shape, dtypes.result_type(float)), dtype)
     if builtins.all(is_host_value(x) for x in leaves):
         is_scalars = builtins.all(type(x) in dtypes.python_scalar_types for x in leaves)
         common = dtypes.result_type(*set(map(type, leaves))) if is_scalars else dtypes.result_type(*leaves)

@@ -123,14 +123,14 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None
     Args:
       N, M: rows and columns; M is N by default.
       k: which diagonal.
-      dtype: the dtype, by default float32.
+      dtype: the dtype, by default float32, with 64-bit types float64.
 
     Example:
       >>> jnp.tri(2)
       Array([[1., 0.],
              [1., 1.]], dtype=float32)
     """
-    dtype = user_dtype("tri", np.float32 if dtype is None else dtype)
+    dtype = user_dtype("tri", float if dtype is None else dtype)
     return _tri(k, shape=canonical_shape("tri", (N, N if M is None else M)), dtype=dtype)
 
 
