@@ -52,9 +52,9 @@ def test_unknown_platform(run_python):
                 print(type(error).__name__, error)
     """)
     first, second = out.splitlines()
-    assert first.startswith("PlatformError The platform 'nonsense' is not available. There is no plugin of this name")
+    assert first.startswith("PlatformError Unknown backend: the platform 'nonsense' is not available. There is no plugin of this name")
     assert "cpu, gpu, cuda, rocm, tpu" in first
-    assert second.startswith("PlatformError The platform 'tpu' is not available. ")
+    assert second.startswith("PlatformError Unknown backend: the platform 'tpu' is not available. ")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_choice_of_platforms(run_python):
         LAMINAX_PLATFORMS="nonsense",
     )
     first, second = out.splitlines()
-    assert first.startswith("The platform 'nonsense' is not available.")
+    assert first.startswith("Unknown backend: the platform 'nonsense' is not available.")
     assert second == "Unknown backend: the platform 'cpu' is switched off: the option `platforms` is 'nonsense'."
 
 
@@ -117,8 +117,8 @@ def test_broken_plugins(run_python, tmp_path):
     default, warning, error, missing = out.splitlines()
     assert default == "cpu"
     assert str(library) in warning and "did not start" in warning and warning.endswith("Falling back to the CPU.")
-    assert error.startswith("The platform 'gpu' is not available. Its plugin ") and str(library) in error
-    assert missing == "The platform 'mine' is not available. Its plugin's library /nowhere/plugin.so does not exist."
+    assert error.startswith("Unknown backend: the platform 'gpu' is not available. Its plugin ") and str(library) in error
+    assert missing == "Unknown backend: the platform 'mine' is not available. Its plugin's library /nowhere/plugin.so does not exist."
 
 
 def test_the_number_of_cpu_devices_cannot_be_changed_later():

@@ -166,7 +166,7 @@ def _start_first_of(names: tuple[str, ...], requested: str) -> str:
             except Exception as error:  # noqa: BLE001  (whatever a broken plugin raises becomes the message)
                 _failures[name] = str(error)
         reasons.append(_failures[name])
-    raise PlatformError(f"The platform {requested!r} is not available. " + " ".join(dict.fromkeys(reasons)))
+    raise PlatformError(f"Unknown backend: the platform {requested!r} is not available. " + " ".join(dict.fromkeys(reasons)))
 
 
 def _warn_of_fork() -> None:
