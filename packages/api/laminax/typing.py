@@ -16,7 +16,7 @@ __all__ = ["ArrayLike", "DTypeLike"]
 ArrayLike = Union[Array, np.ndarray, np.bool_, np.number, bool, int, float, complex]
 """What functions take for an array: arrays, NumPy arrays and scalars, and Python's numbers; no lists and tuples.
 
-NumPy's classes stand without type parameters: checkers at run time, such as beartype, read `ndarray[Any, Any]` as an array of a dtype `Any`.
+NumPy's classes are without type parameters: checkers at run time, such as beartype, take those of `ndarray[Any, Any]` for a dtype.
 """
 
 

@@ -87,7 +87,7 @@ def _as_custom_vjp(operands: Sequence[Any], params: dict[str, Any]) -> CustomVJP
         # the constants that the function closed over come first; the rule gives them no cotangents
         if any(perturbed[:skipped]):
             raise CustomVJPException(
-                f"{params['name']}: Detected differentiation of a custom_vjp function with respect to a closed-over value. Its backward rule "
+                f"{params['name']}: Detected differentiation of a custom_vjp function with respect to a closed-over value. Its rule "
                 "has cotangents for its arguments only. Pass the value as an argument, or use stop_gradient of it.")
         results, residuals, bwd = run_forward(staged_fwd, staged_bwd, args[skipped:], perturbed[skipped:])
         return results, residuals, lambda residuals, cts: [*[ZERO] * skipped, *bwd(residuals, cts)]
