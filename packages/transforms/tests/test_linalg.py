@@ -56,6 +56,8 @@ FUNCTIONS = {
     "lu wide": (lambda a: op.lu(a)[:1], lambda t: [draw((2, 4), t)]),
     "qr square": (lambda a: op.qr(a), lambda t: [draw((2, 3, 3), t)]),
     "qr tall": (lambda a: op.qr(a, full_matrices=False), lambda t: [draw((4, 2), t)]),
+    "qr tall, all columns": (lambda a: op.qr(a, full_matrices=True), lambda t: [draw((2, 5, 2), t)]),
+    "pivoted qr tall, all columns": (lambda a: op.qr(a, pivoting=True, full_matrices=True)[:2], lambda t: [draw((4, 3), t)]),
     "qr wide": (lambda a: op.qr(a), lambda t: [draw((2, 4), t)]),
     "pivoted qr square": (lambda a: op.qr(a, pivoting=True)[:2], lambda t: [draw((2, 3, 3), t)]),
     "pivoted qr tall": (lambda a: op.qr(a, pivoting=True, full_matrices=False)[:2], lambda t: [draw((4, 2), t)]),
@@ -134,7 +136,6 @@ def test_vmap_is_the_loop(name):
 
 
 @pytest.mark.parametrize("call, shape, message", [
-    (lambda x: op.qr(x)[0], (4, 3), "qr of a tall matrix"),
     (lambda x: op.svd(x)[0], (4, 3), "svd of a matrix that is not square"),
     (lambda x: op.eig(x)[0], (3, 3), "eigenvectors of general matrices"),
 ])

@@ -182,12 +182,11 @@ def _qr_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, pivoting: bool, 
     (x,), (x_dot,) = primals, tangents
     *_, m, n = x.shape
     q, r, *permutation = op.qr_p.bind(x, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma)
-    if full_matrices and m > n:
-        raise NotImplementedError(f"the derivative of qr of a tall matrix, {get_aval(x).str_short()}, is implemented for "
-                                  "full_matrices=False only: the further columns of Q are not determined by the matrix")
     if pivoting:  # small changes do not change the order of the columns
         exchange = adjoint(_permutation_matrix(permutation[0], x.dtype))
         x, x_dot = matmul(x, exchange), matmul(x_dot, exchange)
+    if m > n and full_matrices:
+        return [q, r, *permutation], [*_full_qr_jvp(q, r, x_dot), *[ZERO] * len(permutation)]
     if m >= n:
         return [q, r, *permutation], [*_thin_qr_jvp(q, r, x_dot), *[ZERO] * len(permutation)]
     # The square part decides Q; of the rest, R2 = Q^H X2.
@@ -206,6 +205,24 @@ def _thin_qr_jvp(q: ArrayLike, r: ArrayLike, x_dot: ArrayLike) -> tuple[Any, Any
     if _is_complex(c):  # a real diagonal of R leaves the imaginary part of C's to Q
         skew = add(skew, mul(sub(c, _like(real(c), c.dtype)), _eye(c.shape, c.dtype)))
     return add(matmul(q, sub(skew, c)), solved), matmul(sub(c, skew), r)
+
+
+def _full_qr_jvp(q: ArrayLike, r: ArrayLike, x_dot: ArrayLike) -> tuple[Any, Any]:
+    """A tall matrix, and Q with all columns, which is a product of n reflections: Q = I - V T V^H, where V has n columns.
+
+    With V = [V1; V2], where V1 is square, Z = V2 V1^-1 has Q[n:, :n] = Z (Q[:n, :n] - I) and Q[:, n:] - I[:, n:] = (Q - I)[:, :n] Z^H.
+    The first equation gives Z and its derivative, the second one that of the further columns.
+    """
+    m, n = get_aval(r).shape[-2:]
+    q_dot, r_dot = _thin_qr_jvp(_block(q, slice(None), slice(n)), _block(r, slice(n), slice(None)), x_dot)
+    less = sub(q, _eye(get_aval(q).shape, get_aval(q).dtype))
+    columns, top, below = _block(less, slice(None), slice(n)), _block(less, slice(n), slice(n)), _block(less, slice(n, None), slice(n))
+    z = adjoint(_solve(adjoint(top), adjoint(below)))
+    rest_dot = sub(_block(q_dot, slice(n, None), slice(None)), matmul(z, _block(q_dot, slice(n), slice(None))))
+    further_dot = add(matmul(q_dot, adjoint(z)), matmul(columns, _solve(adjoint(top), adjoint(rest_dot))))
+    last = len(get_aval(r).shape) - 1
+    zeros = full_like(_block(r, slice(n, None), slice(None)), 0)
+    return concatenate((q_dot, further_dot), last), concatenate((r_dot, zeros), last - 1)
 
 
 # Eigenvalues and singular values

@@ -7,15 +7,16 @@ own derivative over the places of the window.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
 
 import numpy as np
 
 from laminax_ir.ops import windows as op
 from laminax_ir.ops.convolution import dilated
-from laminax_ir.ops.elementwise import ge_p, le_p
-from laminax_ir.ops.reduction import split_operands
-from laminax_ir.ops.shape import broadcast_in_dim, pad
+from laminax_ir.ops.elementwise import bitwise_and, bitwise_not, bitwise_or, ge_p, le_p, select
+from laminax_ir.ops.reduction import greatest, least, split_operands
+from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.ops.shape import broadcast_in_dim, full, full_like, pad
 from laminax_ir.ops.slicing import slice as slice_array
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive
@@ -24,7 +25,7 @@ from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.registry import axis_batching_rule, batching_rule, define_jvp, define_linear, jvp_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO, instantiate, zeros_of
 from laminax_transforms.batching.batch_axes import Axis, batch_axis_first
-from laminax_transforms.differentiation.differentiation import jvp_flat
+from laminax_transforms.differentiation.differentiation import jvp_flat, linear_program_of
 from laminax_transforms.rules.reduction import apply_to_elements
 
 if TYPE_CHECKING:
@@ -70,11 +71,45 @@ def _select_and_gather_add_transpose(ct: Any, tangents: Any, operand: Any, *, se
                                      window_dilation: tuple[int, ...]) -> list[Any]:
     ones = (1,) * len(window_dimensions)
     if window_dilation != ones or base_dilation != ones:
-        raise NotImplementedError("the reverse-mode derivative of a windowed maximum or minimum with dilations is not supported, got "
-                                  f"base_dilation={base_dilation} and window_dilation={window_dilation}; pass another function "
-                                  "than lax.max (a lambda) to have it differentiated as a general reduce_window")
+        window = {"window_dimensions": window_dimensions, "window_strides": window_strides, "padding": padding,
+                  "base_dilation": base_dilation, "window_dilation": window_dilation}
+        program = linear_program_of(lambda t: [_gathered_by_place(t, operand, select_prim, window)], [tangents])
+        return [program.transpose([ct])[0], None]
     return [op.select_and_scatter_add_p.bind(ct, operand, select_prim=select_prim, window_dimensions=window_dimensions,
                                              window_strides=window_strides, padding=padding), None]
+
+
+def _gathered_by_place(tangents: Any, operand: Any, select_prim: Primitive, window: dict[str, Any]) -> Any:
+    """`select_and_gather_add` in operations that have transposes: a sum over the places of a window, for all windows at once.
+
+    For dilations, with which the compiler has no adjoint of it.
+    """
+    dtype = get_aval(operand).dtype
+    sizes = op.windowed_shape("reduce_window", get_aval(operand).shape, **window)
+    total = full(sizes, 0, get_aval(tangents).dtype)
+    if 0 in sizes:
+        return total
+    worst = scalar_like((least if select_prim is ge_p else greatest)(dtype), dtype)
+    taken = full(sizes, False, np.bool_)
+    best = full(sizes, worst, dtype)
+    parts = [*zip(*(_parts_of_windows(x, init, window, sizes) for x, init in
+                    ((operand, worst), (tangents, scalar_like(0, get_aval(tangents).dtype)), (full_like(operand, True, np.bool_), np.False_))))]
+    for value, tangent, is_inside in parts:
+        keep = bitwise_and(taken, select_prim.bind(best, value))
+        takes = bitwise_and(is_inside, bitwise_not(keep))
+        total = select(takes, tangent, total)
+        best, taken = select(takes, value, best), bitwise_or(taken, takes)
+    return total
+
+
+def _parts_of_windows(x: Any, init: Any, window: dict[str, Any], sizes: Sequence[int]) -> Iterator[Any]:
+    """For each place of a window the elements at it, for all windows; `init` in the padding and between elements."""
+    config = [(low, high, d - 1) for (low, high), d in zip(window["padding"], window["base_dilation"])]
+    spread = pad(x, init, config)
+    for place in np.ndindex(*window["window_dimensions"]):
+        start = tuple(p * d for p, d in zip(place, window["window_dilation"]))
+        limit = tuple(s + (n - 1) * stride + 1 for s, n, stride in zip(start, sizes, window["window_strides"]))
+        yield slice_array(spread, start, limit, window["window_strides"])
 
 
 @transpose_rule(op.select_and_scatter_add_p)
@@ -106,15 +141,13 @@ def _fold_over_window(values: tuple[ArrayLike, ...], *, jaxpr: ClosedJaxpr, wind
     operands, inits = split_operands("reduce_window", values)
     sizes = op.windowed_shape("reduce_window", get_aval(operands[0]).shape, window_dimensions, window_strides, padding,
                               base_dilation, window_dilation)
-    config = [(low, high, d - 1) for (low, high), d in zip(padding, base_dilation)]
-    spread = [pad(x, init, config) for x, init in zip(operands, inits)]
     results = [broadcast_in_dim(init, sizes, ()) for init in inits]
     if 0 in sizes:
         return results
-    for place in np.ndindex(*window_dimensions):
-        start = tuple(p * d for p, d in zip(place, window_dilation))
-        limit = tuple(s + (n - 1) * stride + 1 for s, n, stride in zip(start, sizes, window_strides))
-        results = apply_to_elements(jaxpr, [*results, *(slice_array(x, start, limit, window_strides) for x in spread)])
+    window = {"window_dimensions": window_dimensions, "window_strides": window_strides, "padding": padding,
+              "base_dilation": base_dilation, "window_dilation": window_dilation}
+    for parts in zip(*(_parts_of_windows(x, init, window, sizes) for x, init in zip(operands, inits))):
+        results = apply_to_elements(jaxpr, [*results, *parts])
     return results
 
 
