@@ -19,6 +19,7 @@ OFFERS: dict[str, str] = {
     "ops.buffer_callbacks": "*",
     "ops.callbacks": "*",
     "ops.calls": "*",
+    "ops.backward_logs": "*",
     "ops.checks": "*",
     "ops.collective_primitives": "*",
     "ops.collectives": "*",

@@ -35,7 +35,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laminax_ir.key_arrays.keys import PRNGKeyArray
-from laminax_ir.ops import checks, collectives, hints, sharding
+from laminax_ir.ops import backward_logs, checks, collectives, hints, sharding
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.callbacks import debug_callback, inspect_sharding, io_callback, pure_callback
 from laminax_ir.ops.calls import (
@@ -400,6 +400,24 @@ def test_a_check_raises_if_it_fails(sizes, seed, holds):
             with pytest.raises(checks.FailedCheckError) as caught:
                 evaluate(program, np.bool_(False), x)
             assert str(caught.value) == f"{x} and {x} (`check` failed)"
+
+
+@covers("backward_log")
+@few
+@given(sizes=sizes, seed=seeds)
+def test_logs_of_backward_rules_do_nothing_by_themselves(sizes, seed):
+    rng = np.random.default_rng(seed)
+
+    def f(x):
+        backward_logs.log({"x": x, "twice": [x, 2.0]}, "f")
+        return [x]
+
+    for dtype, shape in cases(EVERY, sizes):
+        x = drawn(rng, dtype, shape)
+        program = stage(f, [get_aval(x)])
+        assert [eqn.primitive.name for eqn in program.eqns] == ["backward_log"] and not program.effects
+        assert len(program.eqns[0].invars) == 3 and not program.eqns[0].outvars
+        same(evaluate(program, x)[0], x)
 
 
 # Random keys travel through programs as other values do

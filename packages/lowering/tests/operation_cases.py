@@ -10,6 +10,7 @@ import numpy as np
 
 from laminax_ir import ops
 from laminax_ir.ops import (
+    backward_logs,
     buffer_callbacks,
     callbacks,
     calls,
@@ -148,7 +149,8 @@ _define([F32],
         reduce_window_max=lambda x: windows.reduce_window(x, np.float32(-np.inf), el.max, **WINDOW),
         reduce_window_min=lambda x: windows.reduce_window(x, np.float32(np.inf), el.min, **WINDOW),
         reduce_window=lambda x: windows.reduce_window(x, np.float32(0), lambda a, b: el.add(a, el.sin(b)), **WINDOW))
-_define([F32], check=lambda x: (checks.debug_check(el.gt(reduction.reduce_max(x, (0, 1)), np.float32(0)), "{}", x), x)[1],
+_define([F32], backward_log=lambda x: (backward_logs.log({"x": x}, "f"), x)[1],
+        check=lambda x: (checks.debug_check(el.gt(reduction.reduce_max(x, (0, 1)), np.float32(0)), "{}", x), x)[1],
         stage=lambda x: hints.stage_p.bind(x), todense=lambda x: hints.todense(x),
         dce_sink=lambda x: (hints.dce_sink(x, prevent_mlir_dce=True), x)[1],
         xla_metadata_value=lambda x: hints.with_xla_metadata(el.sin(x), layer=1))

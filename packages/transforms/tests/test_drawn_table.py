@@ -26,6 +26,7 @@ ELSEWHERE = {
     "ffi_call": "has no derivative but an error: test_ffi.py", "buffer_callback": "has no derivative but an error: test_callbacks.py",
     "debug_callback": "has no results: test_callbacks.py", "dce_sink": "has no results: test_hints.py",
     "inspect_sharding": "has no results: test_callbacks.py", "check": "has no results: test_checks.py",
+    "backward_log": "has no results: test_backward_logs.py",
     "random_gamma_grad": "a derivative that has none itself: test_special.py",
     "igamma_grad_a": "a derivative that has none itself: test_special.py",
 }

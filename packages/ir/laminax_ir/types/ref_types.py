@@ -41,6 +41,7 @@ class AbstractRef:
     size: property = property(operator.attrgetter("inner_aval.size"), doc="The number of elements.")
     weak_type: property = property(operator.attrgetter("inner_aval.weak_type"), doc="Whether the dtype yields to that of other operands.")
     sharding: property = property(operator.attrgetter("inner_aval.sharding"), doc="How the array is split over explicit mesh axes.")
+    mat: property = property(operator.attrgetter("inner_aval.mat"), doc="How the array varies along the axes of a program per device.")
     named_shape: property = property(operator.attrgetter("inner_aval.named_shape"), doc="The named axes that the array varies over.")
     _named: property = property(operator.attrgetter("inner_aval._named"))
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence, cast
 
 import numpy as np
 
+from laminax_ir.ops.backward_logs import log
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
 from laminax_ir.ops.elementwise import in_exact_dtype
 from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten
@@ -201,6 +202,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         self.bwd: Callable[..., Any] | None = None
         self.symbolic_zeros = False
         self.optimize_remat = False
+        self.has_logs = False
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False, optimize_remat: bool = False,
                generic_batching: bool = False) -> None:
@@ -225,15 +227,25 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         self.bwd = bwd
         self.symbolic_zeros = symbolic_zeros
         self.optimize_remat = optimize_remat
+        self.has_logs = False
 
     def defvjp_with_logs(self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False, optimize_remat: bool = False,
                          generic_batching: bool = False) -> None:
-        """Not supported: a backward rule that returns logs too.
+        """Defines the rules, as `defvjp` does; the backward rule returns also values that it logs.
 
-        Raises:
-          NotImplementedError: always.
+        Args:
+          fwd, symbolic_zeros, optimize_remat, generic_batching: as for `defvjp`.
+          bwd: `bwd(*nondiff, residuals, cotangent) -> (cotangents, logs)`, where `logs` is a dictionary of pytrees of arrays, or None.
+            `vjp(...)[1].with_logs(cotangent)` returns them beside the cotangents; other derivatives drop them.
+
+        Example:
+          >>> f = custom_vjp(lambda x: 2 * x)
+          >>> f.defvjp_with_logs(lambda x: (f(x), None), lambda _, ct: ((2 * ct,), {"ct": ct}))
+          >>> vjp(f, 1.0)[1].with_logs(3.0)[1]
+          {'ct': Array(3., dtype=float32, weak_type=True)}
         """
-        raise _unsupported("defvjp_with_logs", "Report what you want to know of the backward pass with debug.callback")
+        self.defvjp(fwd, bwd, symbolic_zeros, optimize_remat, generic_batching)
+        self.has_logs = True
 
     def defvjp_with_accums(self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False,
                            optimize_remat: bool = False, generic_batching: bool = False) -> None:
@@ -328,6 +340,12 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
             cts = [instantiate_cotangent(ct, aval) for ct, aval in zip(cts, out_avals)]
         result = cast(Callable, self.bwd)(*arguments.nondiff_values(), tree_unflatten(residual_tree, residuals),
                                           tree_unflatten(out_tree, cts))
+        if self.has_logs:
+            result, logs = split_logs("Custom VJP bwd rule", function_name(self.bwd), "defvjp_with_logs", result)
+            checked = self._checked_cotangents(arguments, result)
+            if logs:
+                log(logs, function_name(self.fun))
+            return checked
         return self._checked_cotangents(arguments, result)
 
     def _checked_cotangents(self, arguments: RuleArguments, result: tuple[ArrayLike | None, ...]) -> list[Any]:
@@ -355,6 +373,26 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
                                  f"{function_name(self.fun)} produced an output of type {error.found}, which is not the cotangent's."
                                  ) from None
         return checked
+
+
+def split_logs(what: str, rule: str, definer: str, result: Any) -> tuple[Any, dict[Any, Any]]:
+    """The cotangents and the logs that a backward rule has returned.
+
+    Raises:
+      TypeError: if these are no pair, or the logs no dictionary of pytrees of arrays.
+    """
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise TypeError(f"{what} {rule} was defined with {definer} and so must produce a pair (in_cts, logs), but got {result!s:.80} "
+                        f"of type {type(result).__name__}. Return None for the logs if there are none.")
+    cts, logs = result
+    if logs is not None and not isinstance(logs, dict):
+        raise TypeError(f"{what} {rule} was defined with {definer}, and so the second element of the pair that it produces, the logs, "
+                        f"must be None or a dict; got {logs!s:.80} of type {type(logs).__name__}.")
+    for path, leaf in tree_flatten_with_path(logs)[0]:
+        if not is_array_like(leaf):
+            raise TypeError(f"{what} {rule}: what it logs must be arrays, got {leaf!r:.80} of type {type(leaf).__name__} at "
+                            f"{keystr(path)}.")
+    return cts, logs or {}
 
 
 class _Hole:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import Any, Callable
 
 from laminax_ir.programs.jaxpr import Jaxpr
@@ -14,7 +14,7 @@ from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import function_name
 from laminax_ir.types.avals import get_aval
-from laminax_transforms.custom.custom_derivatives import custom_vjp
+from laminax_transforms.custom.custom_derivatives import custom_vjp, split_logs
 
 
 def custom_gradient(fun: Callable | None = None, *, with_logs: bool = False, remat: bool = False, with_accums: Any = None) -> Callable:
@@ -23,26 +23,27 @@ def custom_gradient(fun: Callable | None = None, *, with_logs: bool = False, rem
     Args:
       fun: `fun(*args) -> (result, vjp_fun)`, where `vjp_fun(cotangent)` returns the arguments' cotangents: one, or a
         tuple of as many as there are arguments. May be left out, to give options in a decorator.
-      with_logs, remat, with_accums: not supported: pullbacks that return logs, recompute, or take accumulators.
+      with_logs: whether `vjp_fun` returns a pair of the cotangents and a dictionary of values that it logs, or None; see
+        `custom_vjp.defvjp_with_logs`.
+      remat, with_accums: not supported: pullbacks that recompute, or take accumulators.
 
     Returns:
       A function that returns only the result, with that derivative.
 
     Raises:
-      NotImplementedError: for with_logs, remat or with_accums.
+      NotImplementedError: for remat or with_accums.
 
     Example:
       >>> f = custom_gradient(lambda x: (x ** 2, lambda ct: ct * x))
       >>> grad(f)(3.0)
       Array(3., dtype=float32, weak_type=True)
     """
-    for name, given, instead in (("with_logs", with_logs, "Return what you want to know of the backward pass with debug.callback"),
-                                 ("remat", remat, "Wrap what is to be recomputed in checkpoint"),
+    for name, given, instead in (("remat", remat, "Wrap what is to be recomputed in checkpoint"),
                                  ("with_accums", with_accums, "Add gradients to references with vjp(...)[1].with_refs")):
         if given:
             raise NotImplementedError(f"custom_gradient: {name}={given!r} is not supported. {instead}.")
     if fun is None:
-        return custom_gradient
+        return partial(custom_gradient, with_logs=with_logs)
 
     paired: Callable = fun
 
@@ -56,7 +57,10 @@ def custom_gradient(fun: Callable | None = None, *, with_logs: bool = False, rem
         trees: list[Any] = []
 
         def flat_rule(*cts: Any) -> Any:
-            out, tree = tree_flatten(rule(tree_unflatten(out_tree, cts)))
+            in_cts = rule(tree_unflatten(out_tree, cts))
+            if with_logs:
+                in_cts = split_logs("the function that", function_name(paired), "custom_gradient(with_logs=True)", in_cts)
+            out, tree = tree_flatten(in_cts)
             trees.append(tree)
             return out
 
@@ -65,9 +69,14 @@ def custom_gradient(fun: Callable | None = None, *, with_logs: bool = False, rem
 
     def bwd(pullback: Any, ct: Any) -> Any:
         out = tree_unflatten(pullback.out_tree, eval_jaxpr(pullback.jaxpr, pullback.consts, *tree_flatten(ct)[0]))
+        if with_logs:
+            return as_tuple(pullback, out[0]), out[1]
+        return as_tuple(pullback, out)
+
+    def as_tuple(pullback: Any, out: Any) -> tuple[Any, ...]:
         return (out,) if pullback.num_args == 1 and not (isinstance(out, tuple) and len(out) == 1) else tuple(out)
 
-    wrapped.defvjp(fwd, bwd)
+    (wrapped.defvjp_with_logs if with_logs else wrapped.defvjp)(fwd, bwd)
     update_wrapper(wrapped, fun, updated=())
     return wrapped
 

@@ -33,6 +33,7 @@ from laminax_transforms.differentiation.gradient_refs import (
 from laminax_transforms.differentiation.linear import LinearProgram
 from laminax_transforms.differentiation.linear_functions import LinearFunction, register_linear_function
 from laminax_transforms.differentiation.nonzero_flags import flags_of, mirrored
+from laminax_transforms.differentiation.pullbacks_with_logs import PullbackWithLogs
 from laminax_transforms.differentiation.saved_values import Place, SavedValues, argument_places, is_whole, without_arguments
 
 if TYPE_CHECKING:
@@ -405,6 +406,20 @@ class VJPFunction(LinearFunction):
         other = cast(VJPFunction, super().replace(program, primals))
         other._saved = None
         return other
+
+    @property
+    def with_logs(self) -> PullbackWithLogs:
+        """The function of the cotangent that returns also what backward rules log, see `custom_vjp.defvjp_with_logs`.
+
+        `with_logs(cotangent)` is a pair `(cotangents, logs)`, where `logs` is a dictionary; a scan stacks the logs of its steps, and `vmap`
+        those of its examples. Raises ValueError if one key is logged twice, NotImplementedError for logs inside of a branch.
+
+        Example:
+          >>> f = custom_gradient(lambda x: (x ** 2, lambda ct: ((2 * ct * x,), {"ct": ct})), with_logs=True)
+          >>> vjp(f, 3.0)[1].with_logs(1.0)[1]
+          {'ct': Array(1., dtype=float32, weak_type=True)}
+        """
+        return PullbackWithLogs(f"vjp({self.name})", self)
 
     def with_refs(self, *maybe_ct_refs: Any) -> PullbackWithRefs:
         """The function of the cotangent that adds cotangents of the primals to references.

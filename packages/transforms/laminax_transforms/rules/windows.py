@@ -92,9 +92,8 @@ def _gathered_by_place(tangents: Any, operand: Any, select_prim: Primitive, wind
     worst = scalar_like((least if select_prim is ge_p else greatest)(dtype), dtype)
     taken = full(sizes, False, np.bool_)
     best = full(sizes, worst, dtype)
-    parts = [*zip(*(_parts_of_windows(x, init, window, sizes) for x, init in
-                    ((operand, worst), (tangents, scalar_like(0, get_aval(tangents).dtype)), (full_like(operand, True, np.bool_), np.False_))))]
-    for value, tangent, is_inside in parts:
+    padded = ((operand, worst), (tangents, scalar_like(0, get_aval(tangents).dtype)), (full_like(operand, True, np.bool_), np.False_))
+    for value, tangent, is_inside in zip(*(_parts_of_windows(x, init, window, sizes) for x, init in padded)):
         keep = bitwise_and(taken, select_prim.bind(best, value))
         takes = bitwise_and(is_inside, bitwise_not(keep))
         total = select(takes, tangent, total)

@@ -1,0 +1,31 @@
+"""Logs of backward rules: values that a backward pass gives beside cotangents, to those who ask for them.
+
+The operation has operands and nothing else. It stands in transposed programs, in which `with_logs` finds it; whoever runs them does nothing
+for it, and does not compute what only it needs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.pytrees.pytree import tree_flatten
+from laminax_ir.types.avals import ShapedArray
+
+backward_log_p = Primitive("backward_log", multiple_results=True, family="backward_logs")
+
+
+@shape_rule(backward_log_p)
+def _backward_log_shape(*_avals: ShapedArray, tree: Any, name: str) -> list[ShapedArray]:
+    return []
+
+
+@backward_log_p.def_impl
+def _not_asked_for(*_values: Any, tree: Any, name: str) -> list[Any]:
+    return []
+
+
+def log(logs: dict[Any, Any], name: str) -> None:
+    """Logs values by their names, for the backward rule of a function of this name."""
+    leaves, tree = tree_flatten(logs)
+    backward_log_p.bind(*leaves, tree=tree, name=name)
