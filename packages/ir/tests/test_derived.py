@@ -56,7 +56,6 @@ def test_mulhi_is_the_high_half_of_the_product(kind):
 
 
 @pytest.mark.parametrize("call, instead", [
-    (lambda: refused.create_token(), "optimization_barrier"), (lambda: refused.after_all(1, 2), "Got 2 operands"),
     (lambda: refused.psend(f32(1), "i", [(0, 1)]), r"ppermute\(x, 'i', \[\(0, 1\)\]\)"),
     (lambda: refused.precv(None, None, "i", []), "ppermute"),
     (lambda: refused.ragged_all_to_all(*[np.ones(2)] * 6, axis_name="i"), r"all_to_all\(..., 'i'\)"),

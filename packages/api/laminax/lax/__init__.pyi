@@ -16,6 +16,7 @@ from laminax_ir.ops.indexing import (
 )
 from laminax_ir.ops.random_bits import RandomAlgorithm as _RandomAlgorithm
 from laminax_ir.ops.shape_tuples import Shape
+from laminax_ir.ops.tokens import Token
 from laminax_ir.symbolic.symbolic_dims import DimSize
 from laminax_ir.types.avals import ShapedArray
 from typing import Any, NoReturn
@@ -47,8 +48,8 @@ def acosh(x: ArrayLike) -> Array:
     """Elementwise inverse hyperbolic cosine (floating or complex)."""
 def add(x: Any, y: Any) -> Any:
     """Elementwise sum, x + y."""
-def after_all(*operands: Any) -> NoReturn:
-    """Not supported: programs hold no tokens."""
+def after_all(*operands: Token) -> Token:
+    """A token made of any number of tokens."""
 def all_gather(x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False, to: str = 'varying') -> Any:
     """Gathers values along a named axis; every participant gets all of them."""
 def all_to_all(x: Any, axis_name: Any, split_axis: int, concat_axis: int, *, axis_index_groups: Any = None, tiled: bool = False) -> Any:
@@ -249,8 +250,8 @@ def cos(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise cosine (floating or complex); x in radians."""
 def cosh(x: ArrayLike) -> Array:
     """Elementwise hyperbolic cosine (floating or complex)."""
-def create_token(_: Any = None) -> NoReturn:
-    """Not supported: programs hold no tokens."""
+def create_token(_: Any = None) -> Token:
+    """A new token."""
 def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     """Cumulative log(sum(exp(x))) along an axis."""
 def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:

@@ -8,32 +8,6 @@ if TYPE_CHECKING:
     from laminax_ir.types.annotations import ArrayLike
 
 
-def create_token(_: Any = None) -> NoReturn:
-    """Not supported: programs hold no tokens.
-
-    Raises:
-      NotImplementedError: always.
-
-    Example:
-      >>> laminax.debug.callback(print, 1, ordered=True)  # ordered callbacks need no token
-    """
-    raise NotImplementedError("create_token is not supported: programs hold no tokens as values. Ordered callbacks keep their order "
-                              "by themselves; optimization_barrier keeps the compiler from moving computations.")
-
-
-def after_all(*operands: Any) -> NoReturn:
-    """Not supported: programs hold no tokens.
-
-    Raises:
-      NotImplementedError: always.
-
-    Example:
-      >>> x, y = laminax.lax.optimization_barrier((np.ones(2), np.zeros(2)))  # in its place: y is there when x is used
-    """
-    raise NotImplementedError("after_all is not supported: programs hold no tokens as values. Ordered callbacks keep their order by "
-                              f"themselves; optimization_barrier ties values together. Got {len(operands)} operands")
-
-
 def psend(x: Any, axis_name: Any, perm: Any) -> NoReturn:
     """Not supported: `ppermute` sends and receives in one operation.
 

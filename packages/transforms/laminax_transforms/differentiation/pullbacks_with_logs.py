@@ -9,7 +9,7 @@ from laminax_ir.pytrees.pytree import tree_flatten, tree_unflatten
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.types.avals import get_aval
-from laminax_transforms.programs.backward_logs import Log, logging_program
+from laminax_transforms.differentiation.logging_programs import Log, logging_program
 
 
 class PullbackWithLogs:

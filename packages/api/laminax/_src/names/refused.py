@@ -209,18 +209,6 @@ def scaled_matmul(lhs: ArrayLike, rhs: ArrayLike, lhs_scales: Any, rhs_scales: A
 # --- programs ---
 
 
-class Token:
-    """Not supported: programs hold no tokens.
-
-    Raises:
-      NotImplementedError: always.
-    """
-
-    def __init__(self, buf: Any) -> None:
-        _refuse("core.Token", "programs hold no tokens as values. Ordered callbacks keep their order by themselves; effects_barrier() "
-                "waits for them.")
-
-
 class AbstractToken:
     """Not supported: programs hold no tokens.
 
@@ -229,4 +217,4 @@ class AbstractToken:
     """
 
     def __init__(self) -> None:
-        _refuse("core.AbstractToken", "programs hold no tokens as values, so that none has this type.")
+        _refuse("core.AbstractToken", "programs hold nothing for tokens, which are pytrees without leaves: no value in one has this type.")

@@ -13,10 +13,10 @@ from laminax._src.names.extend.core import Effects as Effects
 from laminax._src.names.extend.core import take_current_trace as take_current_trace
 from laminax._src.names.extend.debug_info import DebugInfo as DebugInfo
 from laminax._src.names.refused import AbstractToken as AbstractToken
-from laminax._src.names.refused import Token as Token
 from laminax.core import check_jaxpr as check_jaxpr
 from laminax.core import jaxpr_as_fun as jaxpr_as_fun
 from laminax.extend.core import primitives as primitives
+from laminax_ir.ops.tokens import Token as Token
 from laminax_ir.programs.effects import Effect as Effect
 from laminax_ir.programs.jaxpr import ClosedJaxpr as ClosedJaxpr
 from laminax_ir.programs.jaxpr import DropVar as DropVar
