@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import pathlib
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from mkdocs.structure.files import File, Files
@@ -11,6 +13,7 @@ from mkdocs.structure.files import File, Files
 import laminax
 
 PACKAGE = pathlib.Path(laminax.__file__).parent
+NAME = re.compile(r"(?<![`\[])`(laminax\.[\w.]+)`(?![`\]])")
 TABLE = "<!-- the table of modules -->"
 FIRST = ("laminax", "laminax.numpy", "laminax.lax", "laminax.random", "laminax.nn", "laminax.scipy", "laminax.sharding", "laminax.errors")
 
@@ -40,7 +43,21 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **kwargs: Any) -> str:
-    """The table of modules, where a page asks for it. Programs with prompts are coloured as such; copying leaves out what they print."""
-    markdown = markdown.replace("```python\n>>>", "```pycon\n>>>")
+    """The table of modules, where a page asks for it, and links from names of laminax's to the reference.
+
+    Programs with prompts are coloured as such; copying leaves out what they print.
+    """
+    markdown = "\n".join(with_links(markdown)).replace("```python\n>>>", "```pycon\n>>>")
     rows = "".join(f"| [`{name}`]({name}.md) | {line.replace('|', chr(92) + '|')} |\n" for name, line in modules().items())
     return markdown.replace(TABLE, f"| module | |\n|---|---|\n{rows}")
+
+
+def with_links(markdown: str) -> Iterator[str]:
+    """The lines of a page; names such as `laminax.jit`, outside of headings and programs, lead to where the reference has them."""
+    is_program = False
+    for line in markdown.split("\n"):
+        is_program ^= line.lstrip().startswith("```")
+        if is_program or line.startswith(("#", ":::")):
+            yield line
+        else:
+            yield NAME.sub(r'<autoref identifier="\1" optional><code>\1</code></autoref>', line)

@@ -3,6 +3,7 @@
 import html.parser
 import os
 import pathlib
+import re
 import urllib.parse
 
 import build_site
@@ -63,6 +64,30 @@ def test_the_reference_has_whole_docstrings(pages):
     for words in ("id=\"laminax.jit\"", "static_argnums", "id=\"laminax.value_and_grad\"", "compile-time constants"):
         assert words in text
     assert (pages[1] / "errors" / "LeakedTracerError" / "index.html").exists()
+
+
+def test_docstrings_have_sections(pages):
+    """Arguments are lists and examples are programs, not paragraphs that begin with the section's name."""
+    text = (pages[1] / "reference" / "laminax.scipy.linalg" / "index.html").read_text()
+    assert "doc-section-item" in text and 'class="gp"' in text
+    for page in pages[0]:
+        assert not {"<p>Args:", "<p>Returns:", "<p>Examples:"} & set(re.findall(r"<p>\w+:", page.read_text())), page
+
+
+def test_names_in_docstrings_are_links(pages):
+    """Of the same module, of another one, of the module itself in a signature; and in the text of pages."""
+    addresses, site = pages
+    for page, links in {
+        "reference/laminax.scipy.linalg": ["#laminax.scipy.linalg.cho_solve", "../laminax.numpy.linalg/#laminax.numpy.linalg.svd"],
+        "reference/laminax.lax": ["#laminax.lax.scan"],
+        "from_jax": ["../reference/laminax/#laminax.autojit"],
+    }.items():
+        for link in links:
+            assert link in addresses[site / page / "index.html"].links, f"{page} has no link to {link}"
+
+
+def test_notebooks_are_beside_the_pages(pages):
+    assert "../notebooks/quickstart.ipynb" in pages[0][pages[1] / "quickstart" / "index.html"].links
 
 
 def test_no_other_host_is_asked(pages):
