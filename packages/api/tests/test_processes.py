@@ -18,7 +18,7 @@ import together  # noqa: E402
 
 @pytest.mark.parametrize("file, count, devices", [
     ("cases_of_collectives.py", 2, 2), ("cases_of_arrays.py", 2, 2), ("cases_of_multihost_utils.py", 3, 2), ("cases_of_pmap.py", 2, 4),
-    ("cases_of_training.py", 4, 1)])
+    ("cases_of_training.py", 4, 1), ("cases_of_regions.py", 4, 1)])
 def test_cases(file, count, devices):
     together.check(FOLDER / file, count, devices)
 

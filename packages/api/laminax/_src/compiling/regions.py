@@ -107,13 +107,16 @@ def _step(region: Region, executable: runtime.Executable) -> runtime.Step:
 
 
 def _can_be_cut(where: runtime.Device | Partitioning) -> bool:
-    """Whether values between regions can be where the program runs: on devices that run it, of one process, in their own memory and usual
-    layouts."""
+    """Whether values between regions can be where the program runs: on devices that run it, in their own memory and usual layouts."""
     if not isinstance(where, Partitioning):
         return not runtime.is_compile_only(where)
     return not runtime.is_compile_only(where.devices[0]) and (
-        len({device.process_index for device in where.devices}) == 1 and not (where.in_layouts or where.out_layouts)
+        not (where.in_layouts or where.out_layouts)
         and are_all_in_default_memory((*where.in_shardings, *where.out_shardings)))
+
+
+def _are_of_several_processes(where: runtime.Device | Partitioning) -> bool:
+    return isinstance(where, Partitioning) and len({device.process_index for device in where.devices}) > 1
 
 
 def _places(plan: RegionPlan, closed: ClosedJaxpr, where: runtime.Device | Partitioning, name: str) -> _Places | None:
@@ -134,7 +137,8 @@ def _places(plan: RegionPlan, closed: ClosedJaxpr, where: runtime.Device | Parti
 
 def _compile_parts(plan: RegionPlan, places: _Places, name: str, is_pinned: bool, compiler_options: Mapping[str, Any] | None) \
         -> dict[tuple[ClosedJaxpr, runtime.Device | Partitioning], runtime.Executable]:
-    """The executables of a plan, by their program and by where it runs, compiled at the same time."""
+    """The executables of a plan, by their program and by where it runs, compiled at the same time; one after the other if several processes
+    run them, which compare programs, and tune kernels, in the order in which they compile."""
     different = {(region.program, places.of(region)): f"{name}_{region.name}" for region in plan.regions}
     parts = [(lower_program(program, where, name=part, donated=plan.donated[program]), program, where, part)
              for (program, where), part in different.items()]
@@ -149,7 +153,8 @@ def _compile_parts(plan: RegionPlan, places: _Places, name: str, is_pinned: bool
 
     from concurrent.futures import ThreadPoolExecutor
     try:
-        with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as threads:  # XLA's passes over one program run on one thread
+        count = 1 if _are_of_several_processes(places.where) else os.cpu_count() or 1
+        with ThreadPoolExecutor(min(len(parts), count)) as threads:  # XLA's passes over one program run on one thread
             return dict(zip(different, threads.map(with_overrides_of_this_thread(compile_part), *zip(*parts))))
     finally:
         if shown is not None:
