@@ -103,3 +103,16 @@ def test_helpers_that_guides_import_from_the_private_modules():
     assert first == second and hash(first) == hash(second) and first(-3) == -3 and first != util.HashablePartial(min, 2, key=abs)
     laminax.devices()
     assert xla_bridge.backends_are_initialized() is True
+
+
+def test_modules_that_come_with_jax_are_among_those_loaded(run):
+    """Where treescope, which penzai prints with, looks for them."""
+    out = run("""
+        import laminax.experimental.as_jax
+        import sys
+        import laminax
+        for name in ("tree_util", "lax", "numpy", "random"):
+            assert sys.modules[f"JAX.{name}"] is getattr(laminax, name)
+        print("done")
+    """)
+    assert out == "done\n"

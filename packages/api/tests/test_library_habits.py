@@ -293,3 +293,10 @@ def test_arrays_without_elements_and_triangles_have_the_default_dtype():
 def test_a_platform_that_is_not_there_is_an_unknown_backend():
     with pytest.raises(RuntimeError, match="Unknown backend|failed to initialize"):
         laminax.devices("tpu")
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, laminax.jit], ids=["eager", "jit"])
+def test_the_method_astype_takes_its_arguments_as_numpys_does(wrap):
+    x = jnp.array([1.7, -1.7])
+    for cast in (lambda x: x.astype(dtype=jnp.int32), lambda x: x.astype(jnp.int32, True), lambda x: x.astype(dtype="int32", copy=False)):
+        np.testing.assert_array_equal(wrap(cast)(x), np.array([1, -1], np.int32), strict=True)

@@ -22,6 +22,11 @@ import laminax
 from laminax._src import PRIVATE_MODULES
 
 
+# What is imported with JAX itself, and libraries find in `sys.modules` without asking for it; here tables of contents.
+_AT_HAND = ("core", "custom_batching", "custom_derivatives", "dlpack", "dtypes", "errors", "image", "lax", "nn", "numpy", "ops", "random",
+            "scipy", "sharding", "tree", "tree_util", "typing")
+
+
 class _StandIn(MetaPathFinder, Loader):
     """Finds laminax's modules under the names of jax's."""
 
@@ -71,4 +76,6 @@ def _top_level() -> ModuleType:
 if "jax" not in sys.modules:
     sys.modules["jax"] = _top_level()
     sys.meta_path.insert(0, _StandIn())
+    for name in _AT_HAND:
+        importlib.import_module(f"jax.{name}")
     importlib.import_module("laminax.numpy").__name__ = "jax.numpy"  # by which libraries for several array types know it

@@ -85,7 +85,7 @@ def _shared_members() -> dict[str, Any]:
 _METHODS: dict[str, tuple[str, str]] = {
     "all": ("reductions", "all"), "any": ("reductions", "any"), "argmax": ("reductions", "argmax"),
     "argmin": ("reductions", "argmin"), "argpartition": ("sorting", "argpartition"), "argsort": ("sorting", "argsort"),
-    "astype": ("conversion", "astype"), "byteswap": ("byte_views", "byteswap"), "choose": ("selection", "choose"),
+    "astype": ("conversion", "astype_method"), "byteswap": ("byte_views", "byteswap"), "choose": ("selection", "choose"),
     "clip": ("selection", "clip"),
     "compress": ("sorting", "compress_method"), "conj": ("elementary", "conjugate"), "conjugate": ("elementary", "conjugate"),
     "copy": ("conversion", "copy"), "cumprod": ("cumulative", "cumprod"), "cumsum": ("cumulative", "cumsum"),

@@ -264,6 +264,11 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Any
     return placed(op.copy(result) if copy and result is x else result, device)
 
 
+def astype_method(x: Array, dtype: DTypeLike, copy: bool = False, device: Any = None) -> Array:
+    """The method `astype`, whose arguments may be named, and given by position, as those of NumPy's."""
+    return astype(x, dtype, copy=copy, device=device)
+
+
 def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
     """An array from an object's bytes; parameters as for `numpy.frombuffer`.
 
