@@ -21,7 +21,6 @@ from typing import Any
 import laminax
 from laminax._src import PRIVATE_MODULES
 
-
 # What is imported with JAX itself, and libraries find in `sys.modules` without asking for it; here tables of contents.
 _AT_HAND = ("core", "custom_batching", "custom_derivatives", "dlpack", "dtypes", "errors", "image", "lax", "nn", "numpy", "ops", "random",
             "scipy", "sharding", "tree", "tree_util", "typing")
