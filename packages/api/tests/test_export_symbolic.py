@@ -297,3 +297,53 @@ def test_random_numbers_of_a_number_that_is_not_known(is_partitionable):
             x = array(size, 3)
             for got, draw in zip(e.call(x), draws, strict=True):
                 np.testing.assert_array_equal(got, draw(x))  # the bits that are drawn for the size as a number, which have tests
+
+
+def test_single_places_of_an_axis_of_unknown_size():
+    places = [1, 3, -2, -4]
+    e = exported(lambda x: [x[i] for i in places] + [x[:, i] for i in places] + [x[2, ..., 1]], "b, c")
+    for shape in ((4, 5), (6, 4)):
+        x = array(*shape)
+        for got, expected in zip(e.call(x), [x[i] for i in places] + [x[:, i] for i in places] + [x[2, ..., 1]], strict=True):
+            np.testing.assert_array_equal(got, expected)
+    assert e.call(x[:1])[0].shape == (4,) and (e.call(x[:1])[1] == x[0]).all()  # out of bounds, where it is the nearest as ever
+
+
+@pytest.mark.parametrize("padding", ["SAME", "SAME_LOWER", "VALID", [(1, 1)]])
+def test_convolutions_with_strides(padding):
+    kernel = array(2, 2, 3)
+    e = exported(lambda x: lax.conv_general_dilated(x, kernel, (2,), padding), "1, 2, b")
+    for size in (3, 4, 7, 8):
+        x = array(1, 2, size)
+        missing = max((-(-size // 2) - 1) * 2 + 3 - size, 0)  # for as many windows as the stride has in the axis, rounded up
+        smaller, larger = missing // 2, missing - missing // 2
+        edges = {"SAME": (smaller, larger), "SAME_LOWER": (larger, smaller), "VALID": (0, 0)}.get(str(padding), (1, 1))
+        padded = np.pad(x[0], ((0, 0), edges))
+        windows = np.lib.stride_tricks.sliding_window_view(padded, 3, axis=1)[:, ::2]
+        np.testing.assert_allclose(e.call(x)[0], np.einsum("inw,oiw->on", windows, kernel), rtol=1e-5)
+
+
+def test_powers_images_and_counts():
+    e = exported(lambda x: (x.shape[0] ** 2, 2 ** x.shape[0], x.shape[0] ** x.shape[1], x.shape[0] ** np.array([0.5, 2.0])), "b, c")
+    for got, expected in zip(e.call(array(3, 2)), (9, 8, 9, [3**0.5, 9]), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+    e = exported(lambda x: laminax.image.resize(x, (2 * x.shape[0], 3), "nearest"), "b, c")
+    for shape in ((3, 4), (2, 7)):
+        x = array(*shape)
+        np.testing.assert_array_equal(e.call(x), np.repeat(x, 2, 0)[:, [int((i + 0.5) * shape[1] / 3) for i in range(3)]])
+    e = exported(lambda x, y: jnp.bincount(x, length=y.shape[0]), "b", "n", dtype=np.int32)
+    np.testing.assert_array_equal(e.call(np.int32([0, 2, 2, 5]), np.zeros(4, np.int32)), [1, 0, 2, 0])
+
+
+@pytest.mark.parametrize("fun, error, message", [
+    (lambda x: x.shape[0] ** -2, ValueError, "cannot be raised to negative powers: 'b' to the power -2"),
+    (lambda x: x.shape[0] ** 1.5, ValueError, "cannot be raised to non-integer powers: 'b' to the power 1.5"),
+    (lambda x: jnp.arange(0.0, x.shape[0]), ValueError, "must be either dimension expressions or integers, got 0.0"),
+    (lambda x: jnp.arange(0, x.shape[0], 0), ValueError, "has step == 0"),
+    (lambda x: jnp.arange(0, x.shape[0], x.shape[0] - 2), InconclusiveDimensionOperation, r"step \(b - 2\) must be resolved statically"),
+    (lambda x: jnp.split(x, x.shape[0]), ValueError, "jax.numpy.split with a symbolic number of sections is not supported"),
+    (lambda x: lax.approx_max_k(x, 2, aggregate_to_topk=False), NotImplementedError, "aggregate_to_topk=False with symbolic dimensions"),
+])
+def test_what_sizes_that_are_not_known_do_not_do(fun, error, message):
+    with pytest.raises(error, match=message):
+        exported(lambda x: fun(x), "b", constraints=["b >= 2"])

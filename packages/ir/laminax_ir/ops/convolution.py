@@ -28,7 +28,7 @@ from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape import broadcasted_iota, reshape, rev, transpose
 from laminax_ir.ops.shape_arguments import checked_out_sharding
 from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
-from laminax_ir.symbolic.symbolic_dims import size_of
+from laminax_ir.symbolic.symbolic_dims import max_dim, size_of
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int, called_with
 from laminax_ir.types.avals import ShapedArray, get_aval
@@ -77,16 +77,16 @@ def dilated(size: int, dilation: int) -> int:
     return 0 if size == 0 else (size - 1) * dilation + 1
 
 
-def windows_along(size: int, window: int, stride: int) -> int:
+def windows_along(size: Any, window: Any, stride: Any) -> Any:
     """How many windows fit along an axis; sizes with padding and dilation.
 
     Args:
-      size, window, stride: ints, the stride positive.
+      size, window, stride: sizes, which may be symbolic, the stride positive.
 
     Returns:
-      An int, at least 0.
+      A size, at least 0.
     """
-    return max((size - window) // stride + 1, 0)
+    return max_dim((size - window) // stride + 1, 0)
 
 
 def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int], padding: Any) \
@@ -115,11 +115,11 @@ def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int], window
     if name not in ("SAME", "SAME_LOWER"):
         raise ValueError(f"{called_with(padding)}unrecognized padding type: expected 'VALID', 'SAME', 'SAME_LOWER' or pairs of integers, "
                          f"got {padding!r}")
-    pads = []
+    pads: list[Any] = []
     for size, window, stride in zip(in_shape, window_shape, window_strides):
-        total = max((-(-size // stride) - 1) * stride + window - size, 0)
+        total = max_dim((-(-size // stride) - 1) * stride + window - size, 0)
         low = total // 2 if name == "SAME" else total - total // 2
-        pads.append((int(low), int(total - low)))
+        pads.append((size_of(low), size_of(total - low)))
     return pads
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape_arguments import canonical_axis, shape_of
 from laminax_ir.programs.primitive import Primitive, shape_rule
-from laminax_ir.symbolic.symbolic_dims import exceeds
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim, exceeds
 from laminax_ir.tracing.trace import state
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int
@@ -253,6 +253,9 @@ def _found_by_approximation(rank: int, size: int, k: int, recall_target: float, 
     With m bins the k greatest fall into different ones often enough for the target if m is (1 - k) / log(target); bins
     are made by halving the number of tiles. Source: XLA's ApproxTopKReductionOutputSize.
     """
+    if SymbolicDim in (type(size), type(k)):
+        raise NotImplementedError(f"approx_max_k: aggregate_to_topk=False with symbolic dimensions is not supported, got k={k} and an axis "
+                                  f"of size {size}: how many elements XLA keeps depends on the numbers. Leave it out.")
     tile = 1024 if rank == 1 else 128
     if size <= tile:
         return size

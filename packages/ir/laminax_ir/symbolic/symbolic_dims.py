@@ -145,12 +145,22 @@ class SymbolicDim:
     def __rtruediv__(self, other: Any) -> Any:
         return other / dim_as_value(self)
 
-    def __pow__(self, power: int) -> Any:
+    def __pow__(self, power: Any) -> Any:
+        """A product of sizes; a value of the program where the power is symbolic too, or an array."""
+        if type(power) is SymbolicDim:
+            return dim_as_value(self) ** dim_as_value(power)
         if not isinstance(power, (int, np.integer)):
-            return NotImplemented
+            if isinstance(power, float):
+                raise ValueError(f"a symbolic dimension cannot be raised to non-integer powers: '{self}' to the power {power}. Make an "
+                                 "array of it first, jnp.asarray(dim)")
+            return _as_values(operator.pow, self, power)
         if power < 0:
-            raise ValueError(f"the power of the symbolic dimension '{self}' must be 0 or more, got {power}")
+            raise ValueError(f"a symbolic dimension cannot be raised to negative powers: '{self}' to the power {power}")
         return math.prod([self] * int(power))
+
+    def __rpow__(self, base: Any) -> Any:
+        """A value of the program: no expression has a variable as a power."""
+        return base ** dim_as_value(self) if is_dimension(base) else _as_values(operator.pow, base, self)
 
     def __floordiv__(self, other: Any) -> Any:
         if (size := _operand(self, other, "//")) is None:

@@ -231,6 +231,8 @@ def resize(image: ArrayLike, shape: Sequence[int], method: str | ResizeMethod, a
 def _nearest(image: ArrayLike, shape: tuple[int, ...]) -> Array:
     image = jnp.asarray(image)
     for axis, (old, new) in enumerate(zip(image.shape, shape)):
-        if old != new:
+        if not is_constant_shape((old, new)):
+            image = jnp.take(image, (2 * jnp.arange(new) + 1) * old // (2 * new), axis=axis)
+        elif old != new:
             image = jnp.take(image, np.floor((np.arange(new) + 0.5) * old / new).astype(np.int32), axis=axis)
     return image

@@ -348,7 +348,8 @@ def _symbolic_triangle_indices(name: str, n: Any, k: Any, m: Any) -> tuple:
     """The indices where the sizes or the diagonal are symbolic dimensions."""
     is_upper = name == "triu_indices"
     mask = tri(n, m, k - 1 if is_upper else k, dtype=bool)
-    return nonzero(op.bitwise_not(mask) if is_upper else mask, size=_size_above(n, m, k) if is_upper else _size_above(m, n, -k))
+    size: Any = _size_above(n, m, k) if is_upper else _size_above(m, n, -k)
+    return nonzero(op.bitwise_not(mask) if is_upper else mask, size=size)
 
 
 def _size_above(n: DimSize, m: DimSize, k: DimSize) -> DimSize:

@@ -14,6 +14,7 @@ from laminax_ir.ops import indexing as indexing_ops
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.options import config
+from laminax_ir.symbolic.symbolic_dims import size_of
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
@@ -75,7 +76,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
         values = concrete_numpy("bincount", "x", x)
         length = max(minlength, int(values.max()) + 1 if values.size and values.max() >= 0 else (1 if values.size else 0))
     else:
-        length = operator.index(length)
+        length = size_of(length)
     if weights is None:
         weights = np.asarray(1, dtypes.scalar_dtype(int))
     elif shape_of(ensure_array("bincount", weights)) != shape_of(x):

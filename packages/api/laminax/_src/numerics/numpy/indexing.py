@@ -19,9 +19,11 @@ from laminax_ir.ops.checks import checks_indices, note_index
 from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode
 from laminax_ir.ops.slicing import dynamic_slice_p
 from laminax_ir.options.config import check_static_indices
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim, max_dim, min_dim
 from laminax_ir.tracing.trace import Tracer, eval_trace, state
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
+from laminax_ir.types.errors import InconclusiveDimensionOperation
 from laminax_runtime import device_put
 
 from laminax._src.numerics.floor import fused
@@ -89,6 +91,10 @@ def _ints_clamped(shape: tuple[int, ...], items: list, mode: GatherScatterMode, 
     for item in items:
         if type(item) is int:
             size = shape[axis]
+            if type(size) is SymbolicDim:
+                result.append(_clamped_where_unknown(item, size, wrap))
+                axis += 1
+                continue
             written, position = item, item + size if item < 0 and wrap else item
             item = min(max(position, 0), size - 1)
             if item != position:
@@ -100,6 +106,15 @@ def _ints_clamped(shape: tuple[int, ...], items: list, mode: GatherScatterMode, 
         axis += item is not NEW_AXIS and item is not GAP
         result.append(item)
     return result
+
+
+def _clamped_where_unknown(item: int, size: Any, wrap: bool) -> Any:
+    """An int in bounds of a symbolic size; where only the program will know whether it is, an index that is clamped there."""
+    position = item + size if item < 0 and wrap else item
+    try:
+        return position if 0 <= position < size else min_dim(max_dim(position, 0), size - 1)
+    except InconclusiveDimensionOperation:
+        return np.asarray(item, dtypes.scalar_dtype(int))
 
 
 @fused(static_argnames=("spec", "mode", "fill_value", "indices_are_sorted", "unique_indices", "wrap"))

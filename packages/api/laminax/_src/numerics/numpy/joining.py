@@ -9,6 +9,7 @@ import numpy as np
 
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim
 from laminax_ir.tracing.trace import Tracer
 
 from laminax._src.numerics.floor import fused
@@ -297,6 +298,9 @@ def _split(name: str, ary: ArrayLike, indices_or_sections: Any, axis: int) -> li
     axis = one_axis(name, axis, len(ary.shape))
     length = ary.shape[axis]
     if not isinstance(indices_or_sections, (list, tuple)) and np.ndim(indices_or_sections) == 0:
+        if type(indices_or_sections) is SymbolicDim:
+            raise ValueError(f"jax.numpy.split with a symbolic number of sections is not supported: {name} makes a list of "
+                             f"{indices_or_sections} arrays. Give a number, or the positions to cut at.")
         count = concrete_int(name, "indices_or_sections", indices_or_sections)
         if count < 1:
             raise ValueError(f"{name}: the number of pieces must be positive, got {count}")

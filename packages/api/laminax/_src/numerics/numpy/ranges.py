@@ -18,7 +18,7 @@ from laminax_ir.symbolic.symbolic_dims import SymbolicDim, is_dimension, max_dim
 from laminax_ir.tracing.trace import Tracer, is_tracing
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
-from laminax_ir.types.errors import ConcretizationTypeError
+from laminax_ir.types.errors import ConcretizationTypeError, InconclusiveDimensionOperation
 
 from laminax._src.numerics.floor import fused, split_result
 from laminax._src.numerics.numpy import reshaping
@@ -92,11 +92,17 @@ def _symbolic_arange(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
     """`arange` of sizes some of which are symbolic."""
     for x in (start, stop, step):
         if not is_dimension(x):
-            raise TypeError(f"arange: beside symbolic dimensions start, stop and step must be integers or symbolic dimensions, got {x!r}")
-    if type(step) is int and step == 0:
-        raise ZeroDivisionError("arange: division by zero: step must not be zero")
+            raise ValueError("arange: beside symbolic dimensions start, stop and step must be either dimension expressions or integers, "
+                             f"got {x!r}")
+    if step == 0:
+        raise ValueError(f"arange: a range from '{start}' to '{stop}' has step == 0")
+    try:
+        is_positive = step > 0
+    except InconclusiveDimensionOperation as e:
+        raise InconclusiveDimensionOperation(f"arange: the step ({step}) must be resolved statically if it is > 0 or < 0.\n{e}") from None
+    count = (stop - start + step - 1) // step if is_positive else (start - stop - step - 1) // -step
     dtype = dtypes.scalar_dtype(int) if dtype is None else dtype
-    result = shape_ops.iota(dtype, max_dim(-((start - stop) // step), 0))
+    result = shape_ops.iota(dtype, max_dim(count, 0))
     result = result if type(step) is int and step == 1 else op.mul(scalar_like(step, dtype), result)
     return result if type(start) is int and start == 0 else op.add(scalar_like(start, dtype), result)
 
