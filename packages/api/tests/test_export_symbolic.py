@@ -347,3 +347,8 @@ def test_powers_images_and_counts():
 def test_what_sizes_that_are_not_known_do_not_do(fun, error, message):
     with pytest.raises(error, match=message):
         exported(lambda x: fun(x), "b", constraints=["b >= 2"])
+
+
+def test_constraints_on_variables_of_no_argument():
+    with pytest.raises(ValueError, match="Encountered dimension variable 'm1' in the constraint '.*' >= 0 that is not appearing in"):
+        exported(lambda x: x, "m", constraints=["m >= m1"])

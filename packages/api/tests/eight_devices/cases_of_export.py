@@ -7,7 +7,7 @@ from meshes import MESH, put, value
 import laminax
 from laminax import export, grad, jit, lax, shard_map
 from laminax import numpy as jnp
-from laminax.sharding import AbstractMesh, Mesh, NamedSharding
+from laminax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding
 from laminax.sharding import PartitionSpec as P
 
 A = value(8, 4)
@@ -122,10 +122,36 @@ def test_other_numbers_of_devices():
         e.in_shardings_jax(8)
 
 
-def test_a_function_of_one_device_runs_on_many_unless_it_is_split():
+def test_a_function_of_one_device_runs_on_many_unless_it_is_a_program_per_device():
     whole = export.export(jit(lambda x: x.sum(0)))(A)
     np.testing.assert_allclose(whole.call(put(A, "x", "y")), A.sum(0), rtol=1e-5)
     one = Mesh(np.array(laminax.devices()[:1]), ("x",))
-    split = export.export(jit(lambda x: x.sum(0), in_shardings=NamedSharding(one, P("x"))))(A)
+    parts_of_one = NamedSharding(one, P("x"))  # which are whole
+    for f in (jit(lambda x: x.sum(0), in_shardings=parts_of_one), jit(lambda x: lax.with_sharding_constraint(x, parts_of_one).sum(0))):
+        np.testing.assert_allclose(again(export.export(f)(A)).call(put(A, "x", "y")), A.sum(0), rtol=1e-5)
+    split = export.export(jit(shard_map(lambda x: x * 2, mesh=one, in_specs=P("x"), out_specs=P("x"))))(A)
     with pytest.raises(ValueError, match="for 1 devices and is called in a context with 8 devices.* non-replicated sharding annotations"):
         split.call(on(MESH))
+
+
+def test_results_over_explicit_axes_are_split_as_when_exported():
+    mesh = laminax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+    with laminax.set_mesh(mesh):
+        for specs, spec in (((P("x", None), P(None, "y")), P("x", "y")), ((P("x", None), P(None, None)), P("x", None))):
+            x, y = (laminax.device_put(v, NamedSharding(mesh, s)) for v, s in zip((A, A.T), specs))
+            e = again(export.export(jit(jnp.matmul))(x, y))
+            out = e.call(x, y)
+            np.testing.assert_allclose(out, A @ A.T, rtol=1e-5)
+            assert out.sharding == NamedSharding(mesh, spec)
+            types = []
+            jit(lambda x, y: types.append(e.call(x, y).aval.sharding.spec)).lower(x, y)  # noqa: B023
+            assert types == [spec]
+
+
+def test_constraints_on_arrays_of_unknown_size():
+    f = jit(lambda x: jnp.sin(lax.with_sharding_constraint(x, NamedSharding(FLAT, P("d")))))
+    (spec,) = export.symbolic_args_specs((A,), ["8, n"])
+    e = again(export.export(f)(spec))
+    out = e.call(on(FLAT))
+    np.testing.assert_allclose(out, np.sin(A), rtol=1e-5)
+    assert out.sharding == NamedSharding(FLAT, P("d"))

@@ -72,6 +72,12 @@ class ShapeSpecification:
                              f"{self.describe()}Unprocessed specifications: {listed}. Give an axis of some argument the size of each "
                              "variable.")
 
+        for constraint in () if self.scope is None else self.scope.constraints:
+            if unknown := sorted(constraint.variables() - known):
+                raise ValueError(f"Encountered dimension variable '{unknown[0]}' in the constraint '{constraint}' >= 0 that is not "
+                                 f"appearing in the shapes of the function arguments. {self.describe()}Give an axis of some argument its "
+                                 "size, or leave the constraint out.")
+
     @cached_property
     def scope(self) -> SymbolicScope | None:
         """The scope of the variables, if there are any."""
@@ -113,7 +119,7 @@ class ShapeSpecification:
                                   f"'{axis.dim}' (= {evaluated(axis.dim, values)}).", found, shapes)
         scope = self.scope
         for constraint in () if scope is None else scope.constraints:
-            if constraint.variables() <= set(values) and not _holds(lambda constraint=constraint: evaluated(constraint, values) >= 0):
+            if not _holds(lambda constraint=constraint: evaluated(constraint, values) >= 0):
                 raise self._error(f"Input shapes do not fulfil the constraint '{constraint}' >= 0, "
                                   f"of{constraint.scope.describe_constraints()}\n", found,
                                   shapes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -29,7 +29,11 @@ def _call_exported(ctx: FunctionWriter, *operands: Value, program: StableHLOProg
     numbers = {platform: program.number_of(platform) for platform in ctx.platforms}
     program.check_devices(ctx.module.num_partitions)
     function = _imported_function(ctx.module, program)
-    values = _split(ctx, operands, program.in_shardings)
+    if program.nr_devices == 1 < ctx.module.num_partitions:  # what it says of its one device is nothing about the others
+        in_shardings, out_shardings = (None,) * len(operands), (None,) * len(program.out_avals)
+    else:
+        in_shardings, out_shardings = program.in_shardings, program.out_shardings
+    values = _split(ctx, operands, in_shardings)
     if program.has_dynamic_shapes:
         ctx.module.has_dynamic_shapes = True
     if program.specification is not None:
@@ -41,10 +45,10 @@ def _call_exported(ctx: FunctionWriter, *operands: Value, program: StableHLOProg
             number = ctx.by_platform(lambda: ctx.constant(numbers[ctx.platform], np.int32), [ShapedArray((), np.int32)])
         values = [number, *values]
     results = ctx.call(function, values, program.out_avals)
-    return _split(ctx, [retyped(ctx, x, aval) for x, aval in zip(results, ctx.avals_out, strict=True)], program.out_shardings)
+    return _split(ctx, [retyped(ctx, x, aval) for x, aval in zip(results, ctx.avals_out, strict=True)], out_shardings)
 
 
-def _split(ctx: FunctionWriter, values: Sequence[Value], shardings: tuple[None, ...]) -> list:
+def _split(ctx: FunctionWriter, values: Sequence[Value], shardings: Sequence[Any]) -> list:
     """The values, split as the exported function's arguments and results are: what its `main` says of them ends with the call."""
     return [x if sharding is None else constrained(ctx, x, sharding) for x, sharding in zip(values, shardings, strict=True)]
 

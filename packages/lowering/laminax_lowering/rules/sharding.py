@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops import sharding as op
+from laminax_ir.symbolic.symbolic_dims import is_constant_shape
 from laminax_ir.types.memory_spaces import MemorySpace, kind_of_space
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.explicit_axes import constrain
@@ -55,8 +56,14 @@ def _lower_device_put(ctx: FunctionWriter, x: Value, *, sharding: Any, source: A
 
 
 def constrained(ctx: FunctionWriter, x: Value, sharding: Any) -> Value:
-    """The value, split over a mesh as a sharding says."""
-    name = ctx.new_name()
+    """The value, split over a mesh as a sharding says.
+
+    Shape refinement does not know Shardy's operation: where sizes are symbolic it is the custom call that Shardy makes of it and reads.
+    """
     text = sharding_text(ctx.module.meshes, sharding, x.aval)
+    if not is_constant_shape(x.aval.shape):
+        return ctx.custom_call("Sharding", [x], results=[x.aval], attributes={
+            "backend_config": '""', "sdy.sharding": f"#sdy.sharding_per_value<[{text}]>"})
+    name = ctx.new_name()
     ctx.lines.append(f"{name} = sdy.sharding_constraint {x.name} {text} : {type_text(x.aval)}{ctx.loc}")
     return Value(name, x.aval)

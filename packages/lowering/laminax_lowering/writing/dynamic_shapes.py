@@ -459,7 +459,7 @@ _FORMS = {
 
 # Operations whose results' shapes follow from their operands'.
 _INFERRED = frozenset(f"stablehlo.{name}" for name in """
-    abs add after_all and atan2 case cbrt ceil clamp compare complex concatenate convert cosine count_leading_zeros
+    abs add after_all and atan2 case cbrt ceil clamp collective_permute compare complex concatenate convert cosine count_leading_zeros
     divide dot_general dynamic_update_slice exponential exponential_minus_one floor if imag is_finite log log_plus_one logistic map maximum minimum
     multiply negate not optimization_barrier or popcnt power real reduce reduce_precision reduce_window remainder return reverse
     round_nearest_afz round_nearest_even rsqrt scatter select shift_left shift_right_arithmetic shift_right_logical sign sine sort sqrt fft select_and_scatter

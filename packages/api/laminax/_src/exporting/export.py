@@ -60,7 +60,7 @@ class DisabledSafetyCheck:
 
     @classmethod
     def custom_call(cls, target_name: str) -> DisabledSafetyCheck:
-        """Lets the function call a native function that may change between versions."""
+        """Lets the function call a native function that may change between versions; of the name "ALL", any of them."""
         return cls(f"custom_call:{target_name}")
 
     def is_custom_call(self) -> str | None:
@@ -443,7 +443,7 @@ _STABLE_TARGETS = (
 def _check_custom_calls(name: str, call_targets: Sequence[str], checks: Sequence[DisabledSafetyCheck]) -> None:
     allowed = {check.is_custom_call() for check in checks}
     for target in call_targets:
-        if not target.startswith(_STABLE_TARGETS) and target not in allowed:
+        if not target.startswith(_STABLE_TARGETS) and not {target, "ALL"} & allowed:
             raise ValueError(f"Cannot serialize code with custom calls whose targets have no compatibility guarantees: export({name}) "
                              f"found {target!r}. Leave the check out with disabled_checks="
                              f"[DisabledSafetyCheck.custom_call({target!r})] if it will be there where the function is called.")

@@ -91,7 +91,8 @@ def _without_devices(shardings: Sequence[Any], avals: Sequence[ShapedArray]) -> 
 
 
 def _splits(sharding: Any) -> bool:
-    return sharding is not None and bool(list(getattr(sharding, "spec", PartitionSpec()).names()))
+    """Whether a sharding gives devices parts of an array: over a mesh of one device none does."""
+    return sharding is not None and bool(list(getattr(sharding, "spec", PartitionSpec()).names())) and sharding.mesh.size > 1
 
 
 def hlo_shardings(shardings: Sequence[runtime.NamedSharding | None], avals: Sequence[ShapedArray]) -> tuple:

@@ -59,7 +59,7 @@ def symbolic_args_specs(args: Any, shapes_specs: Any, constraints: Sequence[str]
     Args:
       args: a pytree of arrays, or anything with shape and dtype.
       shapes_specs: a text for each, as for `symbolic_shape` with the shape of that argument for `like`; a pytree that is a prefix of
-        args, in which None stands for the argument's own shape.
+        args, in which None stands for the argument's own shape. For a tuple of arguments it may be a list.
       constraints, scope: as for `symbolic_shape`; all shapes share the scope.
 
     Returns:
@@ -72,6 +72,8 @@ def symbolic_args_specs(args: Any, shapes_specs: Any, constraints: Sequence[str]
       >>> export(jit(f))(*symbolic_args_specs((x, y), ("b, _", "b")))
     """
     leaves, tree = tree_flatten(args)
+    if type(args) is tuple and type(shapes_specs) is list:
+        shapes_specs = tuple(shapes_specs)
     specs = broadcast_prefix(shapes_specs, args, is_leaf=lambda x: x is None)
     shared = _scope("symbolic_args_specs", constraints, scope)
     return tree_unflatten(tree, [_spec(leaf, spec, shared) for leaf, spec in zip(leaves, specs)])
