@@ -21,8 +21,6 @@ REFUSED = [
     ("experimental.array_serialization.serialization", "GlobalAsyncCheckpointManager", (), {}, "orbax"),
     ("extend.ifrt_programs", "ifrt_programs", (), {}, "lower"),
     ("interpreters.pxla", "global_avals_to_results_handler", ((), ()), {}, "device_put"),
-    ("experimental.scheduling_groups", "scheduling_group", ("g",), {}, "optimization_barrier"),
-    ("experimental.scheduling_groups", "xla_metadata_call", (abs,), {"group": 1}, "got group"),
     ("experimental.pallas", "pallas_call", (abs,), {"grid": (2,)}, "laminax.ffi.ffi_call"),
     ("experimental.pallas.ops.tpu.splash_attention", "splash_attention_kernel", (), {}, "dot_product_attention"),
     ("nn", "get_scaled_dot_general_config", ("mxfp8",), {}, "lax.scaled_dot"),

@@ -1,11 +1,13 @@
 """`set_xla_metadata`: attributes in programs as they are lowered and compiled, and that caches do not mix them up."""
 
 import numpy as np
+import pytest
 
 import laminax
 import laminax.numpy as jnp
 from laminax import lax
-from laminax.experimental.xla_metadata import set_xla_metadata
+from laminax.experimental.scheduling_groups import scheduling_group
+from laminax.experimental.xla_metadata import must_fuse_call, set_xla_metadata, xla_metadata_call, xla_metadata_call2
 
 
 def attributes(lowered, operation):
@@ -117,3 +119,67 @@ def test_of_values():
     assert attributes(f.lower(1.0), "exponential") == 'a = "1", b = "c"' and attributes(f.lower(1.0), "sine") == ""
     np.testing.assert_allclose(f(1.0), np.sin(np.exp(1.0)), rtol=1e-6)
     assert set_xla_metadata(jnp.float32(3), a=1) == 3
+
+
+def calls(lowered):
+    """The attributes of the calls in a program, as texts, in order."""
+    lines = [line for line in lowered.as_text().splitlines() if " call @" in line]
+    return [line.partition("mhlo.frontend_attributes = {")[2].partition("}")[0] for line in lines]
+
+
+def test_calls_with_attributes_and_their_derivatives():
+    @xla_metadata_call(inlineable="false", level=3, ratio=0.5)
+    def f(x):
+        return jnp.sin(x) * 2
+
+    expected = 'inlineable = "false", level = "3", ratio = "0.5"'
+    x = np.arange(3, dtype=np.float32)
+    lowered = laminax.jit(lambda x: f(f(x)).sum()).lower(x)
+    assert calls(lowered) == [expected] * 2 and lowered.as_text().count("func.func private @xla_metadata_call") == 1
+    assert 'inlineable="false"' in lowered.compile().as_text()
+    derivative = laminax.jit(laminax.grad(lambda x: f(x).sum()))
+    assert calls(derivative.lower(x)) == [expected] * 2  # the forward and the backward pass
+    np.testing.assert_allclose(derivative(x), 2 * np.cos(x), rtol=1e-6)
+    np.testing.assert_allclose(f(x), 2 * np.sin(x), rtol=1e-6)
+    np.testing.assert_allclose(laminax.vmap(f)(x), 2 * np.sin(x), rtol=1e-6)
+    np.testing.assert_allclose(laminax.grad(laminax.checkpoint(lambda x: f(x).sum()))(x), 2 * np.cos(x), rtol=1e-6)
+
+
+def test_operations_in_a_call_have_the_attributes_around_it():
+    f = xla_metadata_call(jnp.sin, stage="call", only=True)
+
+    @laminax.jit
+    def g(x):
+        with set_xla_metadata(stage="around", other=1):
+            return f(x)
+
+    lowered = g.lower(1.0)
+    assert calls(lowered) == ['only = "true", other = "1", stage = "call"']
+    assert attributes(lowered, "sine") == 'other = "1", stage = "around"'
+    assert attributes(laminax.jit(f).lower(1.0), "sine") == ""
+
+
+@pytest.mark.parametrize("decorator, expected", [
+    (must_fuse_call("1"), 'MUST_FUSE = "1"'), (scheduling_group(name="a:b"), 'scheduling_group = "a:b"'),
+    (xla_metadata_call2({"jaxpr": "v", "f": "w"}), 'f = "w", jaxpr = "v"'), (xla_metadata_call2(metadata={"a": False}), 'a = "false"'),
+])
+def test_decorators(decorator, expected):
+    @decorator
+    def f(x, *, y):
+        """What it says."""
+        return {"sum": x + y}
+
+    jitted = laminax.jit(lambda x: f(x, y=2.0))
+    assert calls(jitted.lower(1.0)) == [expected] and jitted(1.0)["sum"] == 3 and f.__doc__ == "What it says."
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: xla_metadata_call(abs, bad=object()), TypeError, "metadata values must be str, bool, int, or float, got bad=<object"),
+    (lambda: xla_metadata_call(3, a=1), TypeError, "xla_metadata_call"),
+    (lambda: xla_metadata_call2(abs, "text"), TypeError, "metadata must be a dict of attributes by name, got 'text'"),
+    (lambda: xla_metadata_call2(abs, {}, ad_metadata="typo"), TypeError, "ad_metadata must be 'same', 'drop' or a dict, got 'typo'"),
+    (lambda: xla_metadata_call2(abs, {}, ad_metadata="drop"), NotImplementedError, "ad_metadata='drop' is not supported"),
+])
+def test_what_is_no_call_with_attributes(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

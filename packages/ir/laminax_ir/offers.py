@@ -123,7 +123,7 @@ OFFERS: dict[str, str] = {
     "tracing.leaks": "check_for_leaks check_no_tracers",
     "tracing.manual_axes": "checked_axes manual_axes manual_mesh mesh_of_shard_map running_along",
     "tracing.name_stacks": "JVP NameStack TRANSPOSE VMAP no_names scope_path",
-    "tracing.operation_attributes": "attribute_text attributes_of changed_attributes in_use",
+    "tracing.operation_attributes": "attribute_text attributes_around attributes_of changed_attributes in_use",
     "tracing.source": """
         SourceInfo SourceInfoWithCallers current is_internal pass_over position register_internal_folder summarize
         unknown""",

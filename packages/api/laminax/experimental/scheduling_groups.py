@@ -1,5 +1,5 @@
-"""Groups of operations to schedule together, which are not supported and say so. A table of contents: names load on first use."""
+"""Groups of operations that the compiler schedules together. A table of contents: names load on first use."""
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"names.refused": "scheduling_group xla_metadata_call"})
+__all__, __getattr__, __dir__ = contents(__name__, {"compiling.xla_metadata": "scheduling_group xla_metadata_call"})

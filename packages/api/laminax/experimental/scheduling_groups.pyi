@@ -1,11 +1,11 @@
 # Written by tools/stubs.py.
-"""Groups of operations to schedule together, which are not supported and say so. A table of contents: names load on first use."""
+"""Groups of operations that the compiler schedules together. A table of contents: names load on first use."""
 
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any
+from laminax.experimental.xla_metadata import xla_metadata_call as xla_metadata_call
 
 __all__: list[str]
 
-def scheduling_group(name: str) -> NoReturn:
-    """Not supported: XLA schedules operations itself."""
-def xla_metadata_call(f: Any = None, **meta: Any) -> NoReturn:
-    """Not supported: calls carry no attributes of the user's."""
+def scheduling_group(name: str) -> Callable[..., Any]:
+    """A decorator: the compiler schedules the operations of functions of one group together; the call has the attribute of the name."""

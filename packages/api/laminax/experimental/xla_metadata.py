@@ -2,4 +2,5 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"compiling.xla_metadata": "fuse_limit set_xla_metadata"})
+__all__, __getattr__, __dir__ = contents(__name__, {
+    "compiling.xla_metadata": "fuse_limit must_fuse_call set_xla_metadata xla_metadata_call xla_metadata_call2"})

@@ -215,7 +215,13 @@ class Inline(enum.Enum):
     AUTO = "auto"
 
 
-def call_jaxpr(closed: ClosedJaxpr, *operands: Any, name: str, inline: bool | Inline = False, **params: Any) -> list[Any]:
+class KeptCall(enum.Enum):
+    """In the place of an `Inline`: the call stays one where the program is lowered, since its attributes for the compiler are of it."""
+
+    KEPT = "kept"
+
+
+def call_jaxpr(closed: ClosedJaxpr, *operands: Any, name: str, inline: bool | Inline | KeptCall = False, **params: Any) -> list[Any]:
     """Binds a jit call of a closed jaxpr; its constants become operands.
 
     Args:

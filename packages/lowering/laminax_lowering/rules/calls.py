@@ -7,6 +7,7 @@ from typing import Any
 
 from laminax_ir.ops.calls import (
     Inline,
+    KeptCall,
     checkpoint_p,
     custom_jvp_call_p,
     custom_vjp_call_p,
@@ -26,7 +27,7 @@ from laminax_lowering.writing.ssa_values import Value
 
 
 @lowering_rule(jit_p)
-def _lower_jit(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, name: str, inline: bool | Inline = False,
+def _lower_jit(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, name: str, inline: bool | Inline | KeptCall = False,
                **_params: Any) -> list[Value]:
     plan = ctx.module.plan
     jaxpr = plan.programs.representative(jaxpr)
@@ -34,6 +35,9 @@ def _lower_jit(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, name: 
         ctx.name_call(f"jit({name})")
         return ctx.call_program(jaxpr, name, operands, ctx.avals_out,
                                 f' {{mhlo.frontend_attributes = {{inlineable = "{inline.value}"}}}}')
+    if isinstance(inline, KeptCall) and not has_ordered(jaxpr.effects):
+        ctx.name_call(f"jit({name})")
+        return ctx.call_program(jaxpr, name, operands, ctx.avals_out, "")
     if inline or jaxpr in plan.in_place or len(jaxpr.eqns) <= 1 or has_ordered(jaxpr.effects):
         return ctx.run(jaxpr, operands, [f"jit({name})"])
     is_outlined = ctx.is_top_level and jaxpr in plan.outlined

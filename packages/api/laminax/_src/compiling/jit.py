@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 from weakref import ref
 
 import laminax_runtime as runtime
-from laminax_ir.ops.calls import Inline, call_jaxpr
+from laminax_ir.ops.calls import Inline, KeptCall, call_jaxpr
 from laminax_ir.options import config
 from laminax_ir.pytrees.pytree import tree_unflatten
 from laminax_ir.recording.evaluation import eval_jaxpr
@@ -69,7 +69,7 @@ class JitOptions:
     donate_argnames: tuple[str, ...] = ()
     keep_unused: bool = False
     device: Any = None
-    inline: Inline = Inline.AUTO
+    inline: Inline | KeptCall = Inline.AUTO
     compiler_options: tuple[tuple[str, Any], ...] = ()
     in_shardings: ShardingTree | None = None
     out_shardings: ShardingTree | None = None
@@ -89,7 +89,7 @@ class _Given:
     keep_unused: bool
     device: Any
     backend: str | None
-    inline: bool | Inline
+    inline: Any
     compiler_options: Mapping[str, Any]
     abstracted_axes: Any = None
 
@@ -214,8 +214,8 @@ def _named_axes(given: Any) -> AbstractedAxes:
     return AbstractedAxes("jit", given)
 
 
-def _inline(given: Any) -> Inline:
-    if isinstance(given, Inline):
+def _inline(given: Any) -> Inline | KeptCall:
+    if isinstance(given, (Inline, KeptCall)):
         return given
     if not isinstance(given, bool):
         raise ValueError(f"jit: Invalid inline option: {given!r}; it must be a bool or an Inline, such as Inline.JAX_EARLY")
@@ -223,7 +223,7 @@ def _inline(given: Any) -> Inline:
 
 
 # What calls say of it: False is not printed.
-_OF_CALLS: dict[Inline, bool | Inline] = {Inline.AUTO: False, Inline.JAX_LATE: True}
+_OF_CALLS: dict[Inline | KeptCall, bool | Inline] = {Inline.AUTO: False, Inline.JAX_LATE: True}
 
 
 def _shardings(given: _Given) -> tuple[ShardingTree | None, ShardingTree | None]:

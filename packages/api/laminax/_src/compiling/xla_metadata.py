@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
+from laminax_ir.ops.calls import KeptCall
 from laminax_ir.ops.hints import with_xla_metadata
-from laminax_ir.tracing.operation_attributes import changed_attributes
+from laminax_ir.pytrees.wrapping import wraps
+from laminax_ir.tracing.operation_attributes import attributes_around, changed_attributes
+from laminax_ir.types.arguments import check_callable
+
+from laminax._src.compiling.jit import jit
 
 
 def set_xla_metadata(x: Any = None, **kwargs: Any) -> Any:
@@ -49,6 +55,118 @@ def fuse_limit() -> Any:
       True
     """
     return set_xla_metadata(FUSE_LIMIT=True)
+
+
+def xla_metadata_call(f: Callable | None = None, /, **meta: Any) -> Callable:
+    """A function that is a call of its own in the program, which has attributes for the compiler; its derivatives and mapped forms too.
+
+    Where `set_xla_metadata` gives attributes to each operation, here the call has them, and the compiler decides what they say of what is
+    in it.
+
+    Args:
+      f: a function of pytrees of arrays. Left out, the answer is a decorator.
+      meta: the attributes by name: strings, bools, ints or floats, of which the texts count.
+
+    Returns:
+      The function, or a decorator.
+
+    Raises:
+      TypeError: if f is no function, or an attribute is none of these.
+
+    Example:
+      >>> import laminax as jax
+      >>> double = xla_metadata_call(lambda x: x * 2, inlineable="false")
+      >>> 'call @xla_metadata_call(%arg0) {mhlo.frontend_attributes = {inlineable = "false"}}' in jax.jit(double).lower(2.0).as_text()
+      True
+
+    Source: JAX's `jax.experimental.xla_metadata`.
+    """
+    if f is None:
+        return functools.partial(_call_with_attributes, meta=meta)
+    return _call_with_attributes(f, meta)
+
+
+def xla_metadata_call2(f: Any = None, /, metadata: Mapping[str, Any] | None = None, *, ad_metadata: Any = "same") -> Callable:
+    """`xla_metadata_call`, with the attributes in a dict.
+
+    Args:
+      f: the function. Left out, or with the dict in its place, the answer is a decorator.
+      metadata: the attributes by name.
+      ad_metadata: the attributes of the calls that derivatives make. "same", the default, are those of the function; others are not
+        supported.
+
+    Raises:
+      TypeError: if f is no function, metadata no dict, or an attribute is none of those that `xla_metadata_call` takes.
+      NotImplementedError: for other ad_metadata.
+
+    Example:
+      >>> import laminax as jax
+      >>> double = xla_metadata_call2(lambda x: x * 2, {"jaxpr": "any name"})
+      >>> 'jaxpr = "any name"' in jax.jit(double).lower(2.0).as_text()
+      True
+    """
+    if isinstance(f, Mapping) and metadata is None:
+        f, metadata = None, f
+    if not isinstance(metadata, Mapping):
+        raise TypeError(f"xla_metadata_call2: metadata must be a dict of attributes by name, got {metadata!r}")
+    if ad_metadata != "same":
+        if ad_metadata != "drop" and not isinstance(ad_metadata, Mapping):
+            raise TypeError(f"xla_metadata_call2: ad_metadata must be 'same', 'drop' or a dict, got {ad_metadata!r}")
+        raise NotImplementedError(f"xla_metadata_call2: ad_metadata={ad_metadata!r} is not supported: derivatives of a call have its "
+                                  "attributes. Leave it out, or give the function a derivative of its own with custom_vjp, which calls "
+                                  "functions with other attributes.")
+    if f is None:
+        return functools.partial(_call_with_attributes, meta=metadata)
+    return _call_with_attributes(f, metadata)
+
+
+def must_fuse_call(identifier: Any) -> Callable:
+    """A decorator: the compiler must fuse the operations of the function into one kernel; the call has the attribute `MUST_FUSE`.
+
+    Args:
+      identifier: the number of the kernel.
+
+    Example:
+      >>> import laminax as jax
+      >>> 'MUST_FUSE = "1"' in jax.jit(must_fuse_call("1")(lambda x: x * x + 1)).lower(2.0).as_text()
+      True
+    """
+    return xla_metadata_call(MUST_FUSE=identifier)
+
+
+def scheduling_group(name: str) -> Callable:
+    """A decorator: the compiler schedules the operations of functions of one group together; the call has the attribute of the name.
+
+    Args:
+      name: the group; `"a:b"` is the group b within the group a.
+
+    Example:
+      >>> import laminax as jax
+      >>> 'scheduling_group = "first"' in jax.jit(scheduling_group("first")(lambda x: x * x + 1)).lower(2.0).as_text()
+      True
+    """
+    return xla_metadata_call(scheduling_group=name)
+
+
+def _call_with_attributes(f: Callable, meta: Mapping[str, Any]) -> Callable:
+    check_callable("xla_metadata_call", f)
+    for name, value in meta.items():
+        if not isinstance(value, (str, bool, int, float)):
+            raise TypeError(f"xla_metadata_call: metadata values must be str, bool, int, or float, got {name}={value!r} of type "
+                            f"{type(value).__name__}")
+
+    def xla_metadata_call(around: tuple[tuple[str, str | None], ...], *args: Any, **kwargs: Any) -> Any:
+        with changed_attributes(dict(around)):  # what is in the call does not have those of the call
+            return f(*args, **kwargs)
+    kept: Any = KeptCall.KEPT
+    called = jit(xla_metadata_call, static_argnums=0, inline=kept)
+
+    @wraps(f)
+    def with_attributes(*args: Any, **kwargs: Any) -> Any:
+        around = dict(attributes_around.value)
+        with changed_attributes(meta):
+            return called(tuple((name, around.get(name)) for name in meta), *args, **kwargs)
+    return with_attributes
 
 
 class _Attributes(changed_attributes):

@@ -135,26 +135,6 @@ def primal_tangent_dtype(primal_dtype: Any, tangent_dtype: Any, name: str | None
             "in a custom_vjp instead.")
 
 
-def scheduling_group(name: str) -> NoReturn:
-    """Not supported: XLA schedules operations itself.
-
-    Raises:
-      NotImplementedError: always.
-    """
-    _refuse("scheduling_groups.scheduling_group", f"XLA schedules the operations of {name!r} itself. lax.optimization_barrier keeps it "
-            "from moving computations.")
-
-
-def xla_metadata_call(f: Any = None, **meta: Any) -> NoReturn:
-    """Not supported: calls carry no attributes of the user's.
-
-    Raises:
-      NotImplementedError: always.
-    """
-    _refuse("scheduling_groups.xla_metadata_call", f"calls carry no attributes of the user's; got {', '.join(meta) or 'none'}. "
-            "xla_metadata.set_xla_metadata gives some to operations.")
-
-
 # --- nn ---
 
 
