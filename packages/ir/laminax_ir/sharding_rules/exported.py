@@ -13,12 +13,12 @@ from laminax_ir.types.partition_specs import PartitionSpec
 
 @sharding_rules(call_exported_p)
 def _call_exported(outs: Sequence[ShapedArray], *avals: ShapedArray, program: StableHLOProgram) -> list[tuple]:
-    meshes = [aval._split.mesh for aval in avals if aval._split is not None] or [context_mesh()]
+    meshes: list[Any] = [aval._split.mesh for aval in avals if aval._split is not None] or [context_mesh()]
     names = {name for mesh in meshes if mesh is not None for name in mesh.axis_names}
     return [_entries(out, sharding, names) for out, sharding in zip(outs, program.out_shardings, strict=True)]
 
 
-def _entries(out: ShapedArray, sharding: Any, names: set[str]) -> tuple:
+def _entries(out: ShapedArray, sharding: Any, names: set[Any]) -> tuple:
     """The entries of the spec that a result was exported with; the whole where axes of it are not in the mesh of the call."""
     spec = PartitionSpec() if sharding is None else sharding.spec
     return (*spec.partitions, *(None,) * (out.ndim - len(spec.partitions))) if set(spec.names()) <= names else (None,) * out.ndim
