@@ -124,9 +124,9 @@ def test_meshes_as_contexts_can_be_disallowed():
 def test_context_managers_of_options():
     with laminax.debug_key_reuse(False), laminax.allow_f16_reductions(True), laminax.auto_pcast(True), laminax.softmax_custom_jvp(True):
         assert laminax.config.jax_softmax_custom_jvp and not laminax.config.jax_debug_key_reuse
-    with pytest.raises(ValueError, match="softmax_custom_jvp cannot be False: it must be True, since"):
-        with laminax.softmax_custom_jvp(False):
-            pass
+    with laminax.auto_pcast(False), laminax.remove_size_one_mesh_axis_from_type(True):
+        assert not laminax.config.jax_auto_pcast and laminax.config.jax_remove_size_one_mesh_axis_from_type
+    assert laminax.config.jax_auto_pcast and not laminax.config.jax_remove_size_one_mesh_axis_from_type
 
 
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float16])

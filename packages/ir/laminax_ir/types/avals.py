@@ -421,7 +421,8 @@ class ShapeDtypeStruct:
                        named_shape=x.named_shape, manual_axis_type=x.manual_axis_type, is_ref=x.is_ref)
         aval = get_aval(x)
         sharding = aval.sharding if aval._split is not None else x.format if getattr(x, "_committed", False) else None
-        mat = None if (found := aval.mat).empty else found
+        mat = aval.mat if aval._named or aval._split is not None else None
+        mat = None if mat is None or mat.empty else mat
         return cls(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type, manual_axis_type=mat,
                    is_ref=not isinstance(aval, ShapedArray))
 
