@@ -117,3 +117,26 @@ def test_spmd_axis_name_may_name_the_axes_that_split_the_examples():
     with laminax.remove_size_one_mesh_axis_from_type(True):
         a = laminax.device_put(A, P(("x", "y")))
         np.testing.assert_array_equal(laminax.vmap(lambda v: v * 2, spmd_axis_name=("x", "y"))(a), 2 * A)
+
+
+def test_a_program_over_an_abstract_mesh_of_one_device_is_for_the_default_device():
+    mesh = laminax.sharding.AbstractMesh((1,), ("x",), axis_types=AxisType.Explicit)
+    with laminax.set_mesh(None), laminax.sharding.use_abstract_mesh(mesh):
+        lowered = laminax.jit(lambda x: x * 3).trace(np.arange(8)).lower()
+    assert "num_partitions = 1" in lowered.as_text()
+    np.testing.assert_array_equal(lowered.compile()(np.arange(8)), 3 * np.arange(8))
+
+
+def test_an_abstract_mesh_of_another_size_than_the_devices_is_refused():
+    small = laminax.sharding.AbstractMesh((1,), ("x",), axis_types=AxisType.Auto)
+    devices = Mesh(np.array(laminax.devices()[:2]), ("x",), axis_types=AxisType.Auto)
+    args = [laminax.ShapeDtypeStruct((8,), np.float32, sharding=NamedSharding(mesh, P("x"))) for mesh in (small, devices)]
+    with laminax.set_mesh(None), pytest.raises(ValueError, match="AbstractMesh size: 1 does not match the device assignment size: 2"):
+        laminax.jit(lambda x, y: (x, y)).lower(*args)
+
+
+def test_ppermute_takes_pairs_that_can_be_read_again():
+    def f(x):
+        return lax.ppermute(x, "x", zip([0, 1], [1, 0]))
+    with pytest.raises(TypeError, match="`perm` passed to `jax.lax.ppermute` must be a list or tuple of pairs.*<zip object"):
+        laminax.shard_map(f, out_specs=P("x"))(laminax.device_put(A, P("x")))

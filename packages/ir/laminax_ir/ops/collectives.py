@@ -385,6 +385,9 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
       >>> vmap(lambda x: ppermute(x, 'i', [(0, 1), (1, 2)]), axis_name='i')(np.array([1., 2., 3.]))  # 0, 1, 2
     """
     names = axis_names(axis_name)
+    if not isinstance(perm, (list, tuple)):
+        raise TypeError(f"ppermute: `perm` passed to `jax.lax.ppermute` must be a list or tuple of pairs, which can be read again; got "
+                        f"{perm!r} of type {type(perm).__name__}. Use list(perm).")
     try:
         pairs = tuple((source.__index__(), destination.__index__()) for source, destination in perm)
     except (TypeError, ValueError, AttributeError):

@@ -22,7 +22,7 @@ def _stack(out: ShapedArray, *avals: ShapedArray, axis: int) -> tuple:
 def _unstack(outs: Sequence[ShapedArray], x: ShapedArray, *, axis: int) -> list[tuple]:
     entries = entries_of(x)
     if entries[axis] is not None:
-        refuse(f"unstack: axis {axis} of {x.str_short()} is split, and cannot be taken apart. Use reshard on the operand.")
+        refuse(f"unstack operand cannot be sharded on the unstacking axis: axis {axis} of {x.str_short()}. Use reshard on the operand.")
     return [without(entries, (axis,))] * len(outs)
 
 

@@ -202,6 +202,9 @@ def _with_devices(title: str, sharding: Any, meshes: Sequence[runtime.Mesh]) -> 
         if mesh.size == sharding.mesh.size:
             own = mesh if mesh.abstract_mesh == sharding.mesh else runtime.on_devices(sharding.mesh, mesh)
             return runtime.NamedSharding(own, sharding.spec, memory_kind=sharding.memory_kind)
+    if meshes:
+        raise ValueError(f"{title}: AbstractMesh size: {sharding.mesh.size} does not match the device assignment size: {meshes[0].size}. "
+                         f"Got {sharding}, which is over a mesh without devices, beside {meshes[0]}. Use meshes of one size.")
     raise ValueError(f"{title}: {sharding} is over a mesh without devices, and no mesh of {sharding.mesh.size} devices is known. Set one "
                      f"with set_mesh(mesh), or give a sharding over devices. {LOWER_WITHOUT_DEVICES}")
 
@@ -224,6 +227,8 @@ def _typed_shardings(title: str, avals: Sequence[ShapedArray], known: Sequence[r
         own = next((m for m in meshes if m.abstract_mesh == split.mesh), None)
         if own is None:
             own = next((runtime.on_devices(split.mesh, m) for m in meshes if m.size == split.mesh.size), None)
+        if own is None and split.mesh.size == 1 and not meshes:  # one device is as good as another
+            own = runtime.on_devices(split.mesh, runtime.Mesh(np.array([runtime.placement_device()], object), ("_",)))
         if own is None:
             raise ValueError(f"{title}: {aval.str_short()} is split over {split.mesh}, which has no devices, and no argument is on such a "
                              f"mesh. Set a mesh of devices with set_mesh(mesh), or pass arrays that are on one. {LOWER_WITHOUT_DEVICES}")
