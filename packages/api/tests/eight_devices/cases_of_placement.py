@@ -377,3 +377,11 @@ def test_structs_over_a_mesh_without_devices():
     assert "num_partitions = 8" in laminax.jit(lambda x, y: (x, y)).lower(struct, beside).as_text()
     with pytest.raises(ValueError, match="is over a mesh without devices, and no mesh of 8 devices is known"):
         double.lower(struct)
+
+
+def test_full_like_of_another_shape_is_on_the_one_device_of_its_model():
+    x = laminax.device_put(np.ones((4, 4), np.float32), laminax.devices()[1])
+    for shape in ((), (5,), (4, 4)):
+        out = laminax.lax.full_like(x, 2.0, shape=shape)
+        assert out.shape == shape and out.sharding == x.sharding and out.devices() == {laminax.devices()[1]}
+        np.testing.assert_array_equal(out, np.full(shape, 2.0))

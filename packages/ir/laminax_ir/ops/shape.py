@@ -529,7 +529,8 @@ def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
       fill_value: a scalar.
       dtype: the result's dtype, by default x's.
       shape: the result's shape, by default x's.
-      sharding: how the result is laid out over devices; by default as x, if x is an array committed to devices and of this shape.
+      sharding: how the result is laid out over devices; by default as x, if x is an array committed to one device, or to several and of
+        this shape.
 
     Returns:
       The array; weakly typed when no dtype is given and x is weakly typed.
@@ -538,8 +539,8 @@ def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
       >>> full_like(np.float32([1, 2]), 3)
       array([3., 3.], dtype=float32)
     """
-    if sharding is None and shape is None and state.trace is eval_trace and getattr(x, "committed", False) and not x.weak_type:
-        sharding = x.sharding
+    if sharding is None and state.trace is eval_trace and getattr(x, "committed", False) and not x.weak_type:
+        sharding = x.sharding if shape is None or getattr(x.sharding, "num_devices", 0) == 1 else None
     if in_use and shape is None and sharding is None and is_array_like(x) and (split := get_aval(x)._split) is not None:
         return reduced_as(reshard(full_like(x, fill_value, dtype, shape_of(x)), split.along_explicit_axes()), get_aval(x))
     shape = shape_of(x) if shape is None else canonical_shape("full_like", shape)
