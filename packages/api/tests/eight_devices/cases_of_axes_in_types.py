@@ -140,3 +140,16 @@ def test_ppermute_takes_pairs_that_can_be_read_again():
         return lax.ppermute(x, "x", zip([0, 1], [1, 0]))
     with pytest.raises(TypeError, match="`perm` passed to `jax.lax.ppermute` must be a list or tuple of pairs.*<zip object"):
         laminax.shard_map(f, out_specs=P("x"))(laminax.device_put(A, P("x")))
+
+
+@pytest.mark.parametrize("as_struct", [False, True])
+@pytest.mark.parametrize("wrapped", [laminax.jit, lambda f: f])
+def test_broadcast_like_splits_as_its_model(as_struct, wrapped):
+    with laminax.set_mesh(GRID):
+        for spec in (P("x", None), P("x", "y"), P("x", None, unreduced={"y"})):
+            model = laminax.device_put(A, spec)
+            like = laminax.ShapeDtypeStruct(A.shape, A.dtype, sharding=model.sharding) if as_struct else model
+            x = laminax.device_put(A[:, :1], P("x", None, unreduced=spec.unreduced))
+            out = wrapped(lambda x: lax.broadcast_like(x, like))(x)  # noqa: B023
+            assert laminax.typeof(out).str_short() == laminax.typeof(model).str_short()
+            np.testing.assert_array_equal(laminax.reshard(out, P()), np.tile(A[:, :1], (1, 4)))

@@ -8,7 +8,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.shape import broadcast_in_dim, full
 from laminax_ir.pytrees.pytree import tree_flatten, tree_unflatten
 from laminax_ir.refs.refs import Ref, values_in, write
-from laminax_ir.types.avals import get_aval
+from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval
 from laminax_ir.types.dtypes import result_type
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
 
     Args:
       arr: an array or scalar, of any dtype.
-      like_arr: an array or scalar; its shape alone matters.
+      like_arr: an array, a scalar or a `ShapeDtypeStruct`: the shape, and how it is split over explicit mesh axes, matter.
 
     Returns:
       An array of like_arr's shape and arr's dtype.
@@ -96,11 +96,16 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
       array([[1, 2],
              [1, 2]], dtype=int32)
     """
-    aval, like = get_aval(arr), get_aval(like_arr)
+    aval = get_aval(arr)
+    like = ShapedArray(like_arr.shape, like_arr.dtype, sharding=like_arr.sharding) if isinstance(like_arr, ShapeDtypeStruct) \
+        else get_aval(like_arr)
     if aval.ndim > like.ndim:
         raise ValueError(f"broadcast_like: arr has more axes than like_arr and cannot be broadcast to its shape, got "
                          f"{aval.str_short()} and {like.str_short()}")
-    return arr if aval.shape == like.shape else broadcast_in_dim(arr, like.shape, range(like.ndim - aval.ndim, like.ndim))
+    if aval.shape == like.shape:
+        return arr
+    split = None if like._split is None else like._split.along_explicit_axes()
+    return broadcast_in_dim(arr, like.shape, range(like.ndim - aval.ndim, like.ndim), out_sharding=split)
 
 
 def dtype(x: Any) -> np.dtype:

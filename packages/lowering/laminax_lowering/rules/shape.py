@@ -13,6 +13,7 @@ from laminax_ir.ops import shape as op
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.writing.context import FunctionWriter
+from laminax_lowering.writing.explicit_axes import terms_kept
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import i64_array
@@ -37,6 +38,14 @@ def _broadcast_in_dim(ctx: FunctionWriter, x: Value, *, shape: tuple[int, ...], 
     if not x.aval.shape:
         return ctx.broadcast_to(x, shape)
     (out,) = ctx.avals_out
+    split = x.aval._split
+    if split is not None and split.spec.unreduced and not key_axes(out):
+        # an axis of size 1 that becomes longer would have the compiler drop that these are the terms of a sum
+        kept = [i for i, axis in enumerate(broadcast_dimensions) if x.aval.shape[i] == shape[axis]]
+        without = split.with_entries([split.spec.partitions[i] for i in kept])
+        parts = x.aval.update(shape=tuple([x.aval.shape[i] for i in kept]), sharding=None).update(sharding=without)
+        x = terms_kept(ctx, ctx.emit("stablehlo.reshape", [x], results=[parts]))
+        broadcast_dimensions = tuple([broadcast_dimensions[i] for i in kept])
     axes = (*broadcast_dimensions, *key_axes(out))
     return ctx.emit("stablehlo.broadcast_in_dim", [x], attributes={"broadcast_dimensions": i64_array(axes)})
 
