@@ -1,5 +1,7 @@
 """laminax.extend: what libraries need below the functions: programs, traces, wrapped functions, keys, positions."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -103,6 +105,30 @@ def test_transformations_stack():
     assert fun.call_wrapped(1, 2) == [22, 4] and number() == 2
     with pytest.raises(linear_util.StoreException, match="Store occupied"):
         fun.call_wrapped(1, 2)
+
+
+def test_transformations_are_decorators_too():
+    @linear_util.transformation2
+    def scaled(fun, factor, *args):
+        return [factor * x for x in fun(*args)]
+
+    @linear_util.transformation_with_aux2
+    def counted(fun, store, *args):
+        results = fun(*args)
+        store.store(len(results))
+        return results
+
+    fun, number = counted(scaled(linear_util.wrap_init(lambda x, y: [x, y]), 3))
+    assert fun.call_wrapped(1, 2) == [3, 6] and number() == 2
+
+
+def test_functions_have_the_names_of_what_they_wrap():
+    class Callable:
+        def __call__(self):
+            return []
+
+    names = [linear_util.wrap_init(f).__name__ for f in (abs, functools.partial(functools.partial(abs)), Callable())]
+    assert names == ["abs", "abs", "<unnamed wrapped function>"]
 
 
 def test_transformations_by_generators():

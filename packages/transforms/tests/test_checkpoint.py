@@ -342,6 +342,13 @@ def test_cse_is_prevented_for_some_arguments(flags, expected):
     assert list(batched.params["prevent_cse"]) == expected
 
 
+@pytest.mark.parametrize("flags", [({"W": False, "x": True},), ((False, True),)])
+def test_a_tuple_of_flags_stands_for_a_container_of_as_many(flags):
+    layer = checkpoint(lambda tree: sin(tree["x"] * tree["W"]), prevent_cse=flags)
+    (call,) = jaxpr_of(lambda W, x: layer({"W": W, "x": x}), X, X).eqns
+    assert list(call.params["prevent_cse"]) == [False, True]
+
+
 @pytest.mark.parametrize("flags, error, message", [
     ("yes", TypeError, "prevent_cse must be a bool or a tuple of bools, one per traced argument, got 'yes'"),
     ((True, 1), TypeError, r"checkpoint\(f\): prevent_cse must be a bool or a tuple of bools"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence, cast
 from weakref import WeakKeyDictionary
@@ -14,7 +15,15 @@ from laminax_ir.options import ambient
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
 from laminax_ir.programs.primitive import Primitive, Trait
-from laminax_ir.pytrees.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
+from laminax_ir.pytrees.pytree import (
+    broadcast_prefix,
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_map,
+    tree_structure,
+    tree_unflatten,
+)
 from laminax_ir.pytrees.wrapping import alias, wraps
 from laminax_ir.recording.staging import stage
 from laminax_ir.recording.staging_trace import StagingTrace
@@ -26,6 +35,7 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import check_callable, function_name
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_transforms.base.flat_functions import check_array_leaves
+from laminax_transforms.differentiation.nonzero_flags import flags_of
 from laminax_transforms.programs.inlining import ALL_CALLS, inline_calls
 from laminax_transforms.programs.jaxpr_transforms import linearize_jaxpr
 from laminax_transforms.rematerializing.rematerialization import Decision, Offloadable
@@ -156,9 +166,12 @@ class _Call:
     def flags(self, prevent_cse: tuple[Any, ...]) -> tuple[bool, ...]:
         """One flag per leaf, from those for the traced arguments."""
         args, kwargs = self.traced
+        traced = (tuple(args), kwargs) if kwargs else tuple(args)
         try:
-            flags = tuple(broadcast_prefix(prevent_cse, (tuple(args), kwargs) if kwargs else tuple(args)))
+            flags = tuple(broadcast_prefix(prevent_cse, traced))
         except ValueError as error:
+            with suppress(ValueError):  # tuples may stand for containers of so many children
+                return tuple(flags_of(prevent_cse, tree_structure(traced), "prevent_cse", "prevent_cse"))
             raise ValueError(f"checkpoint({function_name(self.fun)}): prevent_cse={prevent_cse} must be a tree prefix of the traced "
                              f"arguments. {error}") from None
         if not all(isinstance(flag, bool) for flag in flags):

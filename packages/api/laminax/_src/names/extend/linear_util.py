@@ -71,7 +71,10 @@ class WrappedFun:
 
     @property
     def __name__(self) -> str:
-        return getattr(self.f, "__name__", "<unnamed function>")
+        f = self.f
+        while isinstance(f, functools.partial) and not hasattr(f, "__name__"):
+            f = f.func
+        return getattr(f, "__name__", "<unnamed wrapped function>")
 
     def wrap(self, transform: Callable[..., Any], static_args: tuple[Hashable, ...], store: Store | None = None) -> WrappedFun:
         """The function with one more transformation around it."""
@@ -98,22 +101,29 @@ def wrap_init(f: Callable[..., Any], params: dict[str, Any] | None = None, *, de
     return WrappedFun(f, params=tuple(sorted((params or {}).items())), debug_info=debug_info)
 
 
-def transformation2(gen: Callable[..., Any], fun: WrappedFun, *gen_static_args: Hashable) -> WrappedFun:
-    """The function with `gen(fun, *gen_static_args, *args)` around it."""
+def transformation2(gen: Callable[..., Any], fun: WrappedFun | None = None, *gen_static_args: Hashable) -> Any:
+    """The function with `gen(fun, *gen_static_args, *args)` around it.
+
+    Without `fun`, the transformation itself: a function that takes `fun` and the static arguments.
+    """
+    if fun is None:
+        return functools.partial(transformation2, gen)
     return fun.wrap(gen, gen_static_args)
 
 
-def transformation_with_aux2(gen: Callable[..., Any], fun: WrappedFun, *gen_static_args: Hashable, use_eq_store: bool = False,
-                             unk_names: bool = False) -> tuple[WrappedFun, Callable[[], Any]]:
+def transformation_with_aux2(gen: Callable[..., Any], fun: WrappedFun | None = None, *gen_static_args: Hashable,
+                             use_eq_store: bool = False, unk_names: bool = False) -> Any:
     """The function with `gen(fun, store, *gen_static_args, *args)` around it, and the function that reads the store.
 
     Args:
       gen: the transformation; puts one value into the store at each call.
-      fun: the function.
+      fun: the function; without it, the transformation itself is returned, a function that takes `fun` and the static arguments.
       *gen_static_args: hashable arguments of the transformation.
       use_eq_store: whether an equal value may be put in again, for functions that are called several times.
       unk_names: has no effect: names of arguments are not tracked.
     """
+    if fun is None:
+        return functools.partial(transformation_with_aux2, gen, use_eq_store=use_eq_store, unk_names=unk_names)
     store = _EqualStore() if use_eq_store else Store()
     return fun.wrap(gen, gen_static_args, store), lambda: store.val
 
