@@ -336,3 +336,17 @@ def test_keys_are_printed_as_their_words(capsys, wrap):
     keys = laminax.random.split(laminax.random.key(7))
     out = printed(capsys, lambda: wrap(lambda keys: laminax.debug.print("{}", keys))(keys))
     assert out == f"{np.asarray(laminax.random.key_data(keys))}\n"
+
+
+def test_ordered_prints_in_the_condition_of_a_mapped_loop(capsys):
+    """Each step prints for all examples in order, as the condition is asked: once more than there are steps."""
+    def count(x):
+        def is_small(x):
+            laminax.debug.print("at {x}", x=x, ordered=True)
+            return x < 3
+        return laminax.lax.while_loop(is_small, lambda x: x + 1, x)
+
+    assert laminax.vmap(count)(jnp.arange(2)).tolist() == [3, 3]
+    laminax.effects_barrier()
+    steps = [(0, 1), (1, 2), (2, 3), (3, 3)]
+    assert capsys.readouterr().out.split("\n")[:-1] == [f"at {x}" for step in steps for x in step]

@@ -12,7 +12,7 @@ from laminax_ir.ops.control_flow import while_p
 from laminax_ir.ops.reduction import reduce_or
 from laminax_ir.ops.shape import broadcast_in_dim
 from laminax_ir.ops.sharding import in_memory
-from laminax_ir.programs.effects import debug_effect
+from laminax_ir.programs.effects import debug_effect, ordered_debug_effect
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Var
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
@@ -156,7 +156,7 @@ def _batch_while(cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, axis: Any, ma
 
 def has_io(*jaxprs: ClosedJaxpr) -> bool:
     """Whether the programs have effects other than debugging effects, which may happen once too often."""
-    return any(effect != debug_effect for jaxpr in jaxprs for effect in jaxpr.effects)
+    return any(effect not in (debug_effect, ordered_debug_effect) for jaxpr in jaxprs for effect in jaxpr.effects)
 
 
 def _masked(loop: _BatchedWhile, num_cond: int, num_body: int, carry_flags: Flags) -> _BatchedWhile:
