@@ -12,13 +12,13 @@ from typing import Any, Sequence
 
 import numpy as np
 
-import laminax_lowering.rules.control_flow_cpu  # noqa: F401
 from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops.control_flow import cond_p, platform_index_p, scan_p, while_p
 from laminax_ir.programs.effects import has_ordered
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim, max_dim
 from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.rules.control_flow_cpu import late_stacks
 from laminax_lowering.writing.comparisons import compare
 from laminax_lowering.writing.context import FunctionWriter, current_token
 from laminax_lowering.writing.explicit_axes import terms_kept
@@ -165,8 +165,7 @@ def _lower_scan(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, lengt
 
         return _emit_while(ctx, state, condition, body, has_ordered(jaxpr.effects))
 
-    stacks = [_empty_stack(ctx, aval) for aval in y_avals]
-    state = [*carry, *stacks]
+    state = [*carry, *(late_stacks(ctx, y_avals, operands) or [_empty_stack(ctx, aval) for aval in y_avals])]
     if is_symbolic or length >= unroll:
         state = loop([ctx.constant(0, np.int32), *state], length - length % unroll, unroll)
         _, *state = state if not is_symbolic or length % unroll == 0 else loop(state, length, 1)
