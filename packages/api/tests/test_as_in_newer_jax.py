@@ -42,6 +42,15 @@ def test_logsumexps_of_attention_have_the_dtype_of_the_keys_and_no_derivative():
     np.testing.assert_array_equal(gradient, np.zeros(query.shape))
 
 
+@pytest.mark.parametrize("value", [-11.0, 123.456, 0.0])
+def test_standardized_constants_are_zero(value):
+    """mean(x**2) - mean(x)**2 was -1.5e-5 for -11.0 + 3e-6, and its square root with epsilon NaN."""
+    x = jnp.full(3, value, np.float32) + 3e-6
+    found = nn.standardize(x)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found, 0, atol=2 ** -23 * abs(value) * 2 / np.sqrt(1e-5))  # the mean's rounding over sqrt(epsilon)
+
+
 @pytest.mark.parametrize("rows, columns", [(0, 0), (0, 3), (2, 0)])
 def test_orthogonal_matrices_may_be_empty(rows, columns):
     value = nn.initializers.orthogonal()(random.key(0), (rows, columns), np.float32)
@@ -80,6 +89,10 @@ def _twice(f):
     (lambda: random.key(0, impl="rbg", dtype="rbg"), ValueError, "Cannot specify both `impl` and `dtype`"),
     (lambda: lax.fft(np.ones((2, 14, 15)), "rfft", (14, 12)), ValueError,
      r"RFFT input shape \(2, 14, 15\) minor dimensions must be equal to fft_lengths \(14, 12\)"),
+    (lambda: lax.fft(np.ones((2, 14, 15), np.complex64), "irfft", (13, 15)), ValueError,
+     r"IRFFT input shape \(2, 14, 15\) minor dimensions must be equal to all except the last fft_length, got fft_lengths=\(13, 15\)"),
+    (lambda: nn.initializers.lecun_normal()(random.key(0), (5,)), ValueError,
+     r"a 1-dimensional weights tensor with default in_axis. Must be at least 2D or specify in_axis explicitly.*shape \(5,\)"),
     (lambda: lax.platform_dependent(3.0, tpu=lambda x: x), NotImplementedError,
      "platform_dependent: translation rule for a call not found for platform cpu.*functions for tpu"),
     (lambda: laminax.jacrev(lambda ref: ref[...])(laminax.new_ref(2.0)), TypeError,

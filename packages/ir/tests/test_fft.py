@@ -77,7 +77,7 @@ c64, f32 = np.zeros((3, 4), np.complex64), np.zeros((3, 4), np.float32)
     (lambda: fft(c64, "RFFT", (4,)), ValueError, r"only real valued inputs .* got c64\[3,4\]"),
     (lambda: fft(f32, "RFFT", (2, 3, 4)), ValueError, "must have at least as many input dimensions as fft_lengths"),
     (lambda: fft(np.zeros((1,) * 4), "FFT", (1,) * 4), ValueError, "one to three axes"),
-    (lambda: fft(c64, "IRFFT", (2, 6)), ValueError, r"\(2, 4\) for fft_lengths \(2, 6\)"),
+    (lambda: fft(c64, "IRFFT", (2, 6)), ValueError, r"got fft_lengths=\(2, 6\).*\(2, 4\) altogether"),
     (lambda: fft(c64, "FFT", (4.5,)), TypeError, "fft: Shapes must be"),
 ])
 def test_wrong_calls(call, error, message):

@@ -54,9 +54,9 @@ def _fft_shape(x: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[int, ...
     if fft_type == FftType.IRFFT:
         expected = (*fft_lengths[:-1], fft_lengths[-1] // 2 + 1)
         if sizes != expected:
-            raise ValueError(f"IRFFT input shape {x.shape} minor dimensions must be equal to all except the last fft_length, and to half "
-                             f"of "
-                             f"that and one: {expected} for fft_lengths {fft_lengths}; the input is {x.str_short()}")
+            raise ValueError(f"IRFFT input shape {x.shape} minor dimensions must be equal to all except the last fft_length, got "
+                             f"fft_lengths={fft_lengths}: the last one must be half of that and one, {expected} altogether; the input is "
+                             f"{x.str_short()}")
         return x.update(shape=(*kept, *fft_lengths), dtype=COMPONENT_OF[x.dtype])
     if sizes != fft_lengths:
         raise ValueError(f"{fft_type.name} input shape {x.shape} minor dimensions must be equal to fft_lengths {fft_lengths}; the input "

@@ -197,8 +197,8 @@ _FANS: dict[str, Callable[[float, float], float]] = {
 
 def _fans(shape: tuple[int, ...], in_axis: Any, out_axis: Any, batch_axis: Any) -> tuple[float, float]:
     if len(shape) <= 1 and in_axis == -2:
-        raise ValueError(f"Can't compute input and output sizes of a {len(shape)}-dimensional weights tensor. Must be at least "
-                         f"2D; got shape {shape}. Otherwise give in_axis")
+        raise ValueError(f"Can't compute input and output sizes of a {len(shape)}-dimensional weights tensor with default in_axis. Must be "
+                         f"at least 2D or specify in_axis explicitly. Got shape {shape}.")
     in_size, out_size, batch_size = (math.prod(shape[i] for i in ((axes,) if isinstance(axes, int) else axes))
                                      for axes in (in_axis, out_axis, batch_axis))
     sizes = in_size * out_size * batch_size

@@ -139,7 +139,8 @@ def standardize(x: ArrayLike, axis: int | tuple[int, ...] | None = -1, mean: Arr
     if variance is None and algorithm == "stable":
         variance = jnp.mean(jnp.square(jnp.subtract(x, mean)), axis, keepdims=True, where=where)
     elif variance is None:
-        variance = jnp.mean(jnp.square(x), axis, keepdims=True, where=where) - jnp.square(mean)
+        # rounding may give less than 0, which a small epsilon does not make up for
+        variance = jnp.maximum(jnp.mean(jnp.square(x), axis, keepdims=True, where=where) - jnp.square(mean), 0)
     return jnp.subtract(x, mean) * rsqrt(jnp.asarray(variance + epsilon))
 
 
