@@ -69,6 +69,7 @@ LAZY: dict[tuple[str, str], str] = {
     ("laminax._src.numerics.numpy.polynomials", "laminax_ir.ops.linalg"): "factorizations, for roots",
     ("laminax._src.numerics.numpy.ranges", "laminax_transforms"): _MAPPED,
     ("laminax._src.numerics.numpy.selection", "laminax._src.numerics.numpy.sorting"): "for where with one argument, which loads indexing",
+    ("laminax._src.numerics.numpy.sorting", "laminax_ir.ops.loops"): _LOOPS,
     ("laminax._src.numerics.numpy.ufunc", "laminax_ir.ops.loops"): _LOOPS,
     ("laminax._src.numerics.numpy.ufunc_methods", "laminax._src.numerics.numpy.reductions"): _RARE_METHODS,
     ("laminax._src.numerics.numpy.ufunc_methods", "laminax._src.numerics.numpy.cumulative"): _RARE_METHODS,

@@ -53,7 +53,7 @@ def test_a_loop_and_its_derivatives_are_kernels(f, x):
     assert _is_one_kernel(f, x)
 
 
-_OLD = pytest.mark.skipif(_jaxlib.makes_kernels_of_small_loops, reason="this jaxlib makes kernels of loops by itself, of large ones too")
+_OLD = pytest.mark.skipif(_jaxlib.has_new_cpu_compiler, reason="this jaxlib makes kernels of loops by itself, of large ones too")
 
 
 @_OLD

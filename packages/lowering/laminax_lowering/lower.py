@@ -81,7 +81,8 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
           arg_shardings: Sequence[Any] | None = None, result_shardings: Sequence[Any] | None = None,
           arg_memories: Sequence[str | None] | None = None, result_memories: Sequence[str | None] | None = None,
           arg_layouts: Sequence[str | None] | None = None, result_layouts: Sequence[str | None] | None = None,
-          inline_consts: bool = False, cpu_kernels: bool = False, device_mesh: AbstractMesh | None = None) -> LoweredModule:
+          inline_consts: bool = False, cpu_kernels: bool = False, has_new_cpu_compiler: bool = False,
+          device_mesh: AbstractMesh | None = None) -> LoweredModule:
     """Writes a program as a StableHLO module.
 
     Args:
@@ -104,7 +105,7 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
         arguments.
       cpu_kernels: whether a program for one CPU device, and no other platform, is written with the kernels that are faster there (see
         `writing.registry`). One for sizes that are expressions is not.
-
+      has_new_cpu_compiler: for these kernels, whether the compiler is that of jaxlib 0.12, whose sort by a plain comparison puts NaN last.
       device_mesh: for the program of one device among those of a mesh, the mesh: its axes are named axes, along which collectives
         communicate between partitions.
 
@@ -130,6 +131,7 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
             module.axis_env = dict(device_mesh.shape)
         module.uses_cpu_kernels = (cpu_kernels and platforms == ("cpu",) and num_partitions == num_replicas == 1
                                    and not has_symbolic_sizes(closed.in_avals))
+        module.has_new_cpu_compiler = has_new_cpu_compiler
         return _lower(closed, module, name, donated or (False,) * len(closed.in_avals), keep_unused, args, results, num_replicas)
 
 

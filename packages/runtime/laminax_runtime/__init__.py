@@ -46,6 +46,7 @@ _MODULE_OF = {
     "process_index": "backends.placement",
     "process_indices": "backends.placement",
     "default_memory_kind": "backends.placement",
+    "has_new_cpu_compiler": "backends.placement",
     "jaxlib_version": "backends.placement",
     "deserialize_topology": "backends.topologies",
     "is_compile_only": "backends.topologies",

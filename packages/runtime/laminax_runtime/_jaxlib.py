@@ -124,8 +124,9 @@ def _let_go_of_host_memory(phase: str, _info: dict[str, int]) -> None:
 gc.callbacks.append(_let_go_of_host_memory)
 
 
-# Until then XLA makes one kernel of the smallest loops only; see `compiling.small_loops`.
-makes_kernels_of_small_loops = version_numbers >= (0, 12)
+# Since then XLA's CPU backend makes one kernel of loops that are not the smallest (see `compiling.small_loops`), sorts floating-point
+# numbers in place by a comparison of its own, in which NaN is the largest, and lets operations for several threads stand in small calls.
+has_new_cpu_compiler = version_numbers >= (0, 12)
 
 
 def copied_options(compile_options: Any) -> Any:

@@ -14,7 +14,7 @@ OFFERS: dict[str, str] = {
         clear_dispatch_caches client compile_module compile_regions copy_for_callback current_mesh default_backend
         default_device default_memory_kind deserialize_module deserialize_topology device_count
         device_get device_put devices devices_of entered_mesh execution_device explicit_transfer fastpath_data from_dlpack
-        get_abstract_mesh get_mesh has_terms
+        get_abstract_mesh get_mesh has_new_cpu_compiler has_terms
         have_same_devices hlo_computation hlo_cost_analysis hlo_sharding host_count host_id host_ids in_default_layout
         install_array_methods install_jit_methods is_compile_only is_rocm jaxlib_version layout_from_jaxlib layout_of layout_text
         local_device_count local_devices make_array_from_callback make_array_from_process_local_data

@@ -7,6 +7,7 @@ from laminax_ir.options.config import check_static_indices
 
 import laminax
 import laminax.numpy as jnp
+from laminax import lax
 
 X = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
 
@@ -204,3 +205,31 @@ def test_along_axis_and_iteration():
     assert len(rows) == 3
     np.testing.assert_array_equal(rows[2], X[2])
     assert len(list(jnp.zeros((130, 2)))) == 130
+
+
+@pytest.mark.parametrize("index", [np.s_[1:-1, 1:-1], np.s_[2], np.s_[:, 3], np.s_[...], np.s_[1:3, ::-1], np.s_[None, 1:2], np.s_[-1, -2]],
+                         ids=str)
+def test_writes_at_known_places_are_slices_in_derivatives_too(index):
+    """A scatter's index became an operand of a gradient's loops, and the compiler wrote the window element by element."""
+    x = np.arange(20, dtype=np.float32).reshape(4, 5)
+    new = np.random.default_rng(0).normal(size=x[index].shape).astype(np.float32)
+    expected, kept = x.copy(), np.ones_like(x)
+    expected[index], kept[index] = new, 0
+
+    def written(x, new):
+        return lax.fori_loop(0, 3, lambda _, x: x.at[index].set(new), x)
+
+    np.testing.assert_array_equal(written(jnp.asarray(x), jnp.asarray(new)), expected)
+    gradient = laminax.grad(lambda x, new: (written(x, new) * expected).sum(), (0, 1))
+    by_x, by_new = gradient(jnp.asarray(x), jnp.asarray(new))
+    np.testing.assert_array_equal(by_x, expected * kept)
+    np.testing.assert_array_equal(by_new, expected[index])
+    text = laminax.jit(gradient).lower(x, new).as_text()
+    assert "scatter" not in text and "gather" not in text
+
+
+def test_a_place_that_may_be_outside_stays_a_scatter():
+    x = jnp.arange(4.0)
+    np.testing.assert_array_equal(x.at[7].set(1.0), x)
+    np.testing.assert_array_equal(x.at[np.array([1, 9])].set(1.0), [0, 1, 2, 3])
+    np.testing.assert_array_equal(laminax.jit(lambda x, i: x.at[i].set(9.0))(x, 5), x)

@@ -17,6 +17,7 @@ from laminax_ir.tracing.operation_attributes import in_use
 from laminax_ir.tracing.source import SourceInfo
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.planning.loop_residuals import with_fewer_residuals
 from laminax_lowering.writing.explicit_axes import constrained, constrained_so, terms_kept
 from laminax_lowering.writing.module_context import ModuleContext
 from laminax_lowering.writing.operation_attributes import attributed
@@ -426,7 +427,10 @@ class FunctionWriter:
         outer, scope = (self.eqn, self.loc), self.scope
         place: SourceInfo | None = None  # several equations in a row come from one place
         names: dict[str, str] = {}
-        for eqn in live_equations(jaxpr)[0] if live is None else live:
+        eqns = live_equations(jaxpr)[0] if live is None else live
+        if uses_cpu_kernels:
+            eqns = with_fewer_residuals(eqns, jaxpr.outvars, self.module.plan.programs)
+        for eqn in eqns:
             primitive = eqn.primitive
             rule = rules.get(primitive)
             if rule is None:

@@ -1,5 +1,6 @@
 """The CPU's kernel for sorts: to the last bit what the rule for all platforms gives, and what the operation means in NumPy."""
 
+import jaxlib
 import ml_dtypes
 import numpy as np
 import pytest
@@ -83,6 +84,44 @@ def test_complex_numbers_and_several_keys():
     ids=["few", "integers", "axis of one", "four digits"])
 def test_what_is_left_to_the_rule(x, num_keys):
     check(lambda x: [ops.sort(x, num_keys=num_keys)], x, is_taken=False)
+
+
+NEW = tuple(map(int, jaxlib.__version__.split(".")[:2])) >= (0, 12)
+
+
+@pytest.mark.skipif(not NEW, reason="the compiler of jaxlib 0.10 sorts floating-point numbers by a comparator only")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape, dimension", [((700,), 0), ((5,), 0), ((30, 40), 0), ((7, 0), 0), ((3, 1001), 1), ((20_000,), 0)])
+@pytest.mark.parametrize("values", [HARD, HARD[:12]], ids=["denormals", "no denormals"])
+def test_floats_alone_are_sorted_in_place(dtype, shape, dimension, values):
+    x = shuffled(values, shape, dtype)
+    with enable_x64(True):
+        closed = stage(lambda x: [ops.sort(x, dimension)], [get_aval(x)])
+    text = lower(closed, cpu_kernels=True, has_new_cpu_compiler=True).text
+    assert "stablehlo.select" not in text and "TOTALORDER" not in text
+    (result,), (by_rule,) = run_text(text, [x]), run_text(lower(closed).text, [x])
+    assert result.tobytes() == by_rule.tobytes()
+    if not has_denormals(x):
+        np.testing.assert_array_equal(result, np.sort(x, dimension))
+
+
+@pytest.mark.skipif(not NEW, reason="the compiler of jaxlib 0.10 sorts floating-point numbers by a comparator only")
+def test_payloads_of_nan_stay_where_they_are_sorted_in_place():
+    words = np.random.default_rng(0).integers(0x7F800001, 0x7FFFFFFF, 600).astype(np.uint32)
+    words[::2] |= np.uint32(0x80000000)
+    x = words.view(np.float32)
+    text = lower(stage(lambda x: [ops.sort(x)], [get_aval(x)]), cpu_kernels=True, has_new_cpu_compiler=True).text
+    assert run_text(text, [x])[0].tobytes() == x.tobytes()
+
+
+@pytest.mark.skipif(not NEW, reason="jaxlib 0.10.2 refuses what several threads work on in small kernels")
+def test_positions_of_many_in_small_kernels():
+    x = shuffled(HARD[:12], (50_000,), np.float32)
+    closed = stage(lambda x: list(with_positions(x)), [get_aval(x)])
+    text = lower(closed, cpu_kernels=True, has_new_cpu_compiler=True).text
+    assert text.count('xla_cpu_small_call="true"') == 3
+    for result, by_numpy in zip(run_text(text, [x]), evaluate(closed, x), strict=True):
+        assert result.tobytes() == by_numpy.tobytes()
 
 
 def test_small_sorts_have_small_kernels():

@@ -103,6 +103,11 @@ def jaxlib_version() -> str:
     return _jaxlib.version
 
 
+def has_new_cpu_compiler() -> bool:
+    """Whether the CPU's compiler is that of jaxlib 0.12, for which programs are written differently than for 0.10."""
+    return _jaxlib.has_new_cpu_compiler
+
+
 def default_backend() -> str:
     """The default platform's name: 'cpu', 'gpu' or 'tpu'.
 

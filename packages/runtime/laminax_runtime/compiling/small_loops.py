@@ -28,7 +28,7 @@ LIMIT = 1 << 20
 
 def with_small_loops_as_kernels(compile_options: _jaxlib.CompileOptions) -> _jaxlib.CompileOptions:
     """The options for a program on one CPU device, with the limit above; what the user's XLA_FLAGS say of it prevails."""
-    if _jaxlib.makes_kernels_of_small_loops or _OPTION in compile_options.SerializeAsString():
+    if _jaxlib.has_new_cpu_compiler or _OPTION in compile_options.SerializeAsString():
         return compile_options
     entry = _jaxlib.protobuf_field(1, _OPTION) + _jaxlib.protobuf_field(2, str(LIMIT).encode())
     return _jaxlib.with_debug_options(compile_options, _jaxlib.protobuf_field(_BACKEND_OPTIONS, entry))

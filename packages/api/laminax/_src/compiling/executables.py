@@ -236,7 +236,8 @@ def write_module(closed: ClosedJaxpr, where: runtime.Device | Partitioning, plat
     from laminax_lowering import lower
     cpu_kernels = platform is None and config.cpu_kernels.value
     if not isinstance(where, Partitioning):
-        return lower(closed, platform=platform or lowering_platform(where), cpu_kernels=cpu_kernels, **options)
+        return lower(closed, platform=platform or lowering_platform(where), cpu_kernels=cpu_kernels,
+                     has_new_cpu_compiler=runtime.has_new_cpu_compiler(), **options)
     return lower(closed, platform=platform or lowering_platform(where.devices[0]), num_partitions=where.num_devices,
                  arg_shardings=writable_shardings(where.in_shardings, closed.in_avals),
                  result_shardings=writable_shardings(where.out_shardings, closed.out_avals),

@@ -247,7 +247,10 @@ def block_until_ready(x: Any) -> Any:
     """
     if type(x) is runtime.ArrayImpl:
         return x.block_until_ready()
-    runtime.block_until_ready([leaf.base if isinstance(leaf, PRNGKeyArray) else leaf for leaf in tree_leaves(x)])
+    leaves = x if type(x) is tuple else tree_leaves(x)
+    if any([type(leaf) is not runtime.ArrayImpl for leaf in leaves]):
+        leaves = [leaf.base if isinstance(leaf, PRNGKeyArray) else leaf for leaf in tree_leaves(x)]
+    runtime.block_until_ready(leaves)
     return x
 
 

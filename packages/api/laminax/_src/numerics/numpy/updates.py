@@ -1,4 +1,5 @@
-"""Writing by index: `x.at[index].set(y)` and its relatives, each a changed copy made by one scatter.
+"""Writing by index: `x.at[index].set(y)` and its relatives, each a changed copy made by one scatter, or by an update of
+one slice whose place is known.
 
 Values out of bounds are dropped unless a mode says otherwise. Where an element is named several times, `add`,
 `multiply`, `min` and `max` take all its values, `set` one of them.
@@ -9,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Callable
 
+import numpy as np
+
 from laminax_ir.functions import operators
 from laminax_ir.ops import indexing as indexing_ops
 from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops.indexing import GatherScatterMode, ScatterDimensionNumbers
 from laminax_ir.options import config
 from laminax_ir.types import dtypes
@@ -102,10 +106,26 @@ def _update(x: ArrayLike, positions: Sequence[ArrayLike], values: ArrayLike | No
         else:
             values = convert(values, dtype)
     values = _as_updates(values, plan)
+    if kind == "set" and (starts := _known_place(x.shape, plan)) is not None:
+        return slicing_ops.dynamic_update_slice(x, shape_ops.reshape(values, plan.window_sizes), starts)
     result = _SCATTERS[kind](x, plan.indices, values, dims, **options)
     if dtype_of(result) != dtype:
         result = convert(result, dtype)
     return result
+
+
+def _known_place(shape: tuple[Any, ...], plan: Plan) -> list[np.integer[Any]] | None:
+    """Where one window begins that is known to lie inside; None if it is not.
+
+    Written by `dynamic_update_slice`, whose derivatives keep the place as a constant: a scatter's index becomes an operand of the loops
+    that a derivative makes, and the compiler then writes the window element by element.
+    """
+    if not plan.is_single or not isinstance(plan.indices, np.ndarray) or not all([type(n) is int for n in (*shape, *plan.window_sizes)]):
+        return None
+    starts = dict(zip(plan.index_map, plan.indices))
+    if any([not 0 <= start <= shape[axis] - plan.window_sizes[axis] for axis, start in starts.items()]):
+        return None
+    return [starts.get(axis, plan.indices.dtype.type(0)) for axis in range(len(shape))]
 
 
 def _as_updates(values: Any, plan: Plan) -> Any:
