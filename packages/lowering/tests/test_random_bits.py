@@ -81,3 +81,13 @@ def test_rows_of_three_or_four_words_come_out_of_memory_on_the_cpu():
     assert all(barrier in text(shape, "cpu") for shape in [(24, 4), (8, 3), (2, 5, 3)])
     assert not any(barrier in text(shape, "cpu") for shape in [(4,), (24, 5), (4, 24), (3, 3, 16)])
     assert barrier not in text((24, 4), "cuda")
+
+
+def test_a_thousand_words_come_out_of_memory_on_the_cpu():
+    """A kernel with the hash and what reads it takes longer to compile than two; of many words it is faster."""
+    def has_barrier(count, platform):
+        text = lower(stage(lambda k: [ops.random_bits(k, 32, (count,))], [KEY]), platform=platform).text
+        return "stablehlo.optimization_barrier" in text
+
+    assert has_barrier(1000, "cpu") and not has_barrier(1000, "cuda")
+    assert not has_barrier(20, "cpu") and not has_barrier(100_000, "cpu")
