@@ -42,6 +42,15 @@ def check(x, expected, *spec, rtol=1e-5):
         np.testing.assert_array_equal(np.asarray(shard.data), block)
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, laminax.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("index", [np.s_[0], np.s_[1:3], np.s_[:, 1], np.s_[:]], ids=str)
+def test_writes_at_known_places_of_split_arrays(wrap, index):
+    """On one device these are updates of slices, which take no parts that are split otherwise than the whole."""
+    expected = A.copy()
+    expected[index] = 7
+    check(wrap(lambda x: x.at[index].set(7))(put(A, "x", "y")), expected, "x", "y")
+
+
 # Types
 
 

@@ -106,7 +106,8 @@ def _update(x: ArrayLike, positions: Sequence[ArrayLike], values: ArrayLike | No
         else:
             values = convert(values, dtype)
     values = _as_updates(values, plan)
-    if kind == "set" and (starts := _known_place(x.shape, plan)) is not None:
+    is_split = own._split is not None or get_aval(values)._split is not None  # over explicit mesh axes, of which scatters can do more
+    if kind == "set" and not is_split and (starts := _known_place(x.shape, plan)) is not None:
         return slicing_ops.dynamic_update_slice(x, shape_ops.reshape(values, plan.window_sizes), starts)
     result = _SCATTERS[kind](x, plan.indices, values, dims, **options)
     if dtype_of(result) != dtype:
