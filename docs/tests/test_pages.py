@@ -1,5 +1,7 @@
 """Every page's programs run and print what is written there; the tool that says so notices when they do not."""
 
+import codeop
+import doctest
 import pathlib
 
 import pytest
@@ -12,6 +14,19 @@ PAGES = sorted(page for page in DOCS.rglob("*.md") if "```python" in page.read_t
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
 def test_page(page):
     assert run_page(page) or "<!-- not run" in page.read_text()
+
+
+def test_the_quickstart_can_be_typed_at_the_prompt():
+    """Line by line; after the indented lines of a statement at a prompt an empty one, as a reader types it there."""
+    compiler, kept = codeop.CommandCompiler(), []
+    for block in python_blocks((DOCS / "quickstart.md").read_text()):
+        examples = doctest.DocTestParser().get_examples(block.text)
+        sources = [e.source + "\n" * ("\n" in e.source.strip()) for e in examples] or [block.text]
+        for line in "".join(sources).rstrip("\n").split("\n"):
+            kept.append(line)
+            if compiler("\n".join(kept)) is not None:  # raises SyntaxError for what Python refuses there
+                kept.clear()
+    assert not kept
 
 
 def run(text):

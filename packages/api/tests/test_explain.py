@@ -281,6 +281,26 @@ def test_shares_of_the_time_add_up():
     assert sum(line.share for line in report.lines) == pytest.approx(1, abs=0.01)
 
 
+def test_shares_of_the_time_follow_the_work():
+    """Three times the numbers in memory take three times as long, and so does a product with three times the contracted axis."""
+
+    def elementwise(long, short):
+        a = jnp.tanh(long)
+        b = jnp.tanh(short)
+        return a, b
+
+    def products(long, short, right):
+        a = long @ jnp.concatenate([right] * 3)
+        b = short @ right
+        return a, b
+
+    for report in (laminax.explain(elementwise, ones(3 << 20), ones(1 << 20)),
+                   laminax.explain(products, ones(512, 3 * 512), ones(512, 512), ones(512, 512))):
+        share = {line.text.split(" ")[0]: line.share for line in report.lines if " = " in line.text}
+        assert share["a"] / share["b"] == pytest.approx(3, rel=0.1)
+        assert share["a"] + share["b"] == pytest.approx(1, abs=0.1)
+
+
 def test_the_summary():
     text = str(laminax.explain(sorted_gram, ones(200, 30)))
     assert "sorted_gram on " in text and "gram = x @ x.T" in text and "at once = arguments 24 kB + results 160 kB" in text
