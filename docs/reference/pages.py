@@ -21,7 +21,7 @@ FIRST = ("laminax", "laminax.numpy", "laminax.lax", "laminax.random", "laminax.n
 def modules() -> dict[str, str]:
     """Public module to the first line of its docstring; those that most programs use come first."""
     found = {}
-    for stub in PACKAGE.rglob("*.pyi"):
+    for stub in [*PACKAGE.rglob("*.pyi"), PACKAGE / "typing.py"]:  # which needs no stub
         parts = [part for part in stub.relative_to(PACKAGE.parent).with_suffix("").parts if part != "__init__"]
         if not any(part.startswith("_") for part in parts):
             found[".".join(parts)] = (ast.get_docstring(ast.parse(stub.read_text())) or "").partition("\n")[0]

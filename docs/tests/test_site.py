@@ -78,7 +78,8 @@ def test_names_in_docstrings_are_links(pages):
     """Of the same module, of another one, of the module itself in a signature; and in the text of pages."""
     addresses, site = pages
     for page, links in {
-        "reference/laminax.scipy.linalg": ["#laminax.scipy.linalg.cho_solve", "../laminax.numpy.linalg/#laminax.numpy.linalg.svd"],
+        "reference/laminax.scipy.linalg": ["#laminax.scipy.linalg.cho_solve", "../laminax.numpy.linalg/#laminax.numpy.linalg.svd",
+                                           "../laminax.typing/#laminax.typing.ArrayLike"],
         "reference/laminax.lax": ["#laminax.lax.scan"],
         "from_jax": ["../reference/laminax/#laminax.autojit"],
     }.items():
