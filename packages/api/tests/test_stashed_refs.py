@@ -156,3 +156,15 @@ def test_other_uses_are_refused(f):
     with pytest.raises((NotImplementedError, ValueError), match="hands a reference to the backward rule.*nothing else there uses the "
                                                                 "reference|set/swap operation"):
         laminax.grad(f, 1)(laminax.new_ref(jnp.float32(2)), jnp.float32(1))
+
+
+def test_backward_rules_of_functions_without_results_do_not_run():
+    """Such a call was taken for the end of a loop with a stash, and its backward rule ran."""
+    def fail(*_):
+        raise AssertionError("there is no cotangent")
+
+    empty = laminax.custom_vjp(lambda x: None)
+    empty.defvjp(lambda x: (None, x), fail)
+    for call in (empty, laminax.vmap(empty), laminax.jit(empty)):
+        _, pull_back = laminax.vjp(call, jnp.ones(2))
+        np.testing.assert_array_equal(pull_back(None)[0], [0, 0])

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 from laminax_ir.ops.calls import custom_vjp_tangent_p
-from laminax_ir.refs.refs import Ref, read, write
+from laminax_ir.refs.refs import Ref, write
 from laminax_ir.tracing import source
 from laminax_ir.tracing.trace import state
 from laminax_transforms.base.zeros import ZERO
 from laminax_transforms.differentiation.linear import LinearEqn, LinearTracer, TangentTrace
+from laminax_transforms.differentiation.transposition import StashReader
 
 
 def way_out(tape: TangentTrace, ref: Ref) -> LinearTracer:
@@ -30,7 +31,7 @@ def way_out(tape: TangentTrace, ref: Ref) -> LinearTracer:
 def way_in(tape: TangentTrace, ref: Ref, tangent: Any) -> None:
     """Makes what is in the reference the cotangent of a tangent."""
     if tangent is not ZERO:
-        _record(tape, (tangent.aval,), ((0, tangent.index),), len(tape.origins), (), lambda _residuals, _cts: [read(ref)])
+        _record(tape, (tangent.aval,), ((0, tangent.index),), len(tape.origins), (), StashReader(ref))
 
 
 def _record(tape: TangentTrace, operands: tuple, inputs: tuple, output: int, out_avals: tuple, bwd: Callable[..., list[Any]]) -> None:

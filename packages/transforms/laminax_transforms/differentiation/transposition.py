@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Iterable, Sequence
 
-from laminax_ir.ops.calls import custom_vjp_tangent_p
 from laminax_ir.ops.elementwise import add_p
 from laminax_ir.ops.sharding import in_memory, reshard
+from laminax_ir.refs.refs import Ref, read
 from laminax_ir.tracing.manual_axes import checked_axes
 from laminax_ir.tracing.name_stacks import JVP, TRANSPOSE, NameStack
 from laminax_ir.tracing.source import SourceInfo
@@ -92,6 +92,18 @@ def accumulation(avals: Iterable[ShapedArray | None], sums_shared: bool) -> Accu
     return Accumulation() if is_split else None
 
 
+class StashReader:
+    """The backward rule of an equation without results, whose operand's cotangent is what is in a reference at that time."""
+
+    __slots__ = ("ref",)
+
+    def __init__(self, ref: Ref) -> None:
+        self.ref = ref
+
+    def __call__(self, _residuals: Sequence[Any], _cts: Sequence[Any]) -> list[Any]:
+        return [read(self.ref)]
+
+
 def transpose_equations(eqns: list[LinearEqn], cts: list[Any], how: Accumulation | None) -> None:
     """Brings cotangents from the results of a tape to its inputs.
 
@@ -107,7 +119,7 @@ def transpose_equations(eqns: list[LinearEqn], cts: list[Any], how: Accumulation
         eqn = eqns.pop()
         if eqn.primitive.multiple_results:
             ct = [cts[index] for index in eqn.outputs]
-            if all(c is ZERO for c in ct) and not (eqn.primitive is custom_vjp_tangent_p and not ct):  # which brings cotangents of its own
+            if all(c is ZERO for c in ct) and (ct or not isinstance(eqn.params.get("bwd"), StashReader)):
                 continue
             for index in eqn.outputs:
                 cts[index] = ZERO
