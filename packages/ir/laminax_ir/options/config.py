@@ -433,10 +433,25 @@ auto_pcast = define(
     "Whether inexact operands that are the same on all devices of a checked shard_map are taken to vary beside others that do; else such "
     "operations are refused, and lax.pcast says it.",
     affects_tracing=True,
+    example="""
+>>> f = laminax.shard_map(lambda x: x + jnp.ones(2), mesh=mesh, in_specs=PartitionSpec("x"), out_specs=PartitionSpec("x"))
+>>> with laminax.auto_pcast(False):  # x varies along the mesh's axis "x", the ones do not
+...     f(jnp.ones(8))
+Traceback (most recent call last):
+  ...
+ValueError: Primitive add requires varying manual axes to match...
+""",
 )
 
 remove_size_one_mesh_axis_from_type = define(
     "remove_size_one_mesh_axis_from_type", False, boolean,
     "Whether types leave out mesh axes of size 1: those that split values over explicit axes, and those along which values vary.",
     affects_tracing=True,
+    example="""
+>>> one = laminax.make_mesh((1,), ("one",), (AxisType.Explicit,))
+>>> x = laminax.device_put(jnp.ones(4), NamedSharding(one, PartitionSpec("one")))
+>>> with laminax.remove_size_one_mesh_axis_from_type(True), laminax.set_mesh(one):
+...     print(laminax.typeof(x))
+float32[4]
+""",
 )
