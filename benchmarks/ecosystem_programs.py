@@ -199,7 +199,7 @@ def diffrax_neural_ode() -> Program:
     @eqx.filter_jit
     def step(field, state):
         value, gradient = eqx.filter_value_and_grad(lambda f: ((jax.vmap(partial(solve, f))(starts) - targets) ** 2).mean())(field)
-        updates, state = optimizer.update(gradient, state)
+        updates, state = optimizer.update(gradient, state, eqx.filter(field, eqx.is_inexact_array))
         return eqx.apply_updates(field, updates), state, value
 
     def run(states):
