@@ -95,8 +95,10 @@ _MODULE_OF = {
     "device_put": "arrays.transfer",
     "put_constant": "arrays.transfer",
     "put_exactly": "arrays.transfer",
+    "put_result": "arrays.transfer",
     "set_resharder": "arrays.transfer",
     "explicit_transfer": "base.guards",
+    "guards_transfers": "base.guards",
     "unguarded_transfers": "base.guards",
     # layouts
     "in_default_layout": "arrays.layouts",

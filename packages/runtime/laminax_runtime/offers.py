@@ -14,13 +14,13 @@ OFFERS: dict[str, str] = {
         clear_dispatch_caches client compile_module compile_regions copy_for_callback current_mesh default_backend
         default_device default_memory_kind deserialize_module deserialize_topology device_count
         device_get device_put devices devices_of entered_mesh execution_device explicit_transfer fastpath_data from_dlpack
-        get_abstract_mesh get_mesh has_new_cpu_compiler has_terms
+        get_abstract_mesh get_mesh guards_transfers has_new_cpu_compiler has_terms
         have_same_devices hlo_computation hlo_cost_analysis hlo_sharding host_count host_id host_ids in_default_layout
         install_array_methods install_jit_methods is_compile_only is_rocm jaxlib_version layout_from_jaxlib layout_of layout_text
         local_device_count local_devices make_array_from_callback make_array_from_process_local_data
         make_array_from_single_device_arrays make_eager_function make_jit_function make_mesh misfit mlir_module
-        named_from_hlo on_device on_devices only_mesh_of place_constant placement_device printed_hlo printed_module
-        process_count process_index process_indices propagated_shardings put_constant put_exactly refined_text register_array_type relayout
+        named_from_hlo no_execution on_device on_devices only_mesh_of place_constant placement_device printed_hlo printed_module
+        process_count process_index process_indices propagated_shardings put_constant put_exactly put_result refined_text register_array_type relayout
         serialize_module serialize_topology set_mesh set_relayouter set_resharder set_tracing topology_devices
         unguarded_transfers use_abstract_mesh""",
     "arrays.dlpack": "is_supported_dtype",

@@ -46,7 +46,7 @@ def evaluate(jaxpr: ClosedJaxpr | Jaxpr, *args: ArrayLike) -> list[np.ndarray]:
         return to_numpy(atom.val, atom.aval) if type(atom) is Literal else env[atom]
 
     for eqn in program.eqns:
-        results = _apply(eqn.primitive, [read(v) for v in eqn.invars], eqn.params, [v.aval for v in eqn.outvars])
+        results = apply(eqn.primitive, [read(v) for v in eqn.invars], eqn.params, [v.aval for v in eqn.outvars])
         env.update(zip(eqn.outvars, results))
     return [_to_user(read(v), v.aval) for v in program.outvars]
 
@@ -57,11 +57,11 @@ def evaluate_primitive(primitive: Primitive, operands: Sequence[Any], params: di
     out_avals = primitive.shape_rule(*avals, **params)
     values = [to_numpy(x, aval) for x, aval in zip(operands, avals)]
     if primitive.multiple_results:
-        return [_to_user(r, aval) for r, aval in zip(_apply(primitive, values, params, out_avals), out_avals)]
-    return _to_user(_apply(primitive, values, params, [out_avals])[0], out_avals)
+        return [_to_user(r, aval) for r, aval in zip(apply(primitive, values, params, out_avals), out_avals)]
+    return _to_user(apply(primitive, values, params, [out_avals])[0], out_avals)
 
 
-def _apply(primitive: Primitive, values: Sequence[np.ndarray], params: dict[str, Any],
+def apply(primitive: Primitive, values: Sequence[np.ndarray], params: dict[str, Any],
            out_avals: Sequence[ShapedArray]) -> list[np.ndarray]:
     with np.errstate(all="ignore"):
         result = reference_rule[primitive](*values, **params)

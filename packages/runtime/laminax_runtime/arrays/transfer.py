@@ -96,6 +96,12 @@ def put_exactly(x: np.ndarray, aval: ShapedArray) -> ArrayImpl:
         return device_put(x, aval=aval)
 
 
+def put_result(x: np.ndarray, aval: ShapedArray, device: _jaxlib.Device, is_committed: bool) -> ArrayImpl:
+    """What the host computed in the place of a program on the device, as the program's result; nobody else may see the memory of x."""
+    with _with_64_bits(aval.dtype):
+        return put_numpy(x, aval, shardings.on_device(device), is_committed, may_share=True)
+
+
 def _with_64_bits(dtype: np.dtype) -> contextlib.AbstractContextManager:
     """Context manager: inside, jaxlib keeps this dtype, since `enable_x64`, which it asks for, holds where needed."""
     return contextlib.nullcontext() if canonical_dtypes.canonicalize_dtype(dtype) == dtype else config.enable_x64(True)

@@ -39,6 +39,11 @@ def _mirror(option: Ambient, scope: Scope, value: Any) -> None:
 subscribe(_mirror, options.thread_guard, options.array_garbage_collection_guard, *options.transfer_guards)
 
 
+def guards_transfers() -> bool:
+    """Whether transfers may have to be refused or logged."""
+    return _has_guarded
+
+
 def explicit_transfer(what: Literal["device_put", "device_get"]) -> Callable[[Callable], Callable]:
     """A decorator: the transfers of the function are ones that the user asked for."""
     field = f"explicit_{what}"

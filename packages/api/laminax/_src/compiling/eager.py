@@ -29,6 +29,7 @@ from laminax_ir.types.canonical_dtypes import float0, supported_dtypes
 from laminax._src.base.phases import check_may_trace, phase
 from laminax._src.compiling.checked_results import check_results, is_checking
 from laminax._src.compiling.executables import Program, compile_lowered, execution_device, lower_program, lowering_platform
+from laminax._src.compiling.host_programs import HostProgram, host_program
 from laminax._src.compiling.key_uses import mark_results, use_keys
 from laminax._src.compiling.recent_programs import Owner, recent_programs
 from laminax._src.compiling.regions import compile_program
@@ -143,7 +144,7 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
       is_list: whether the result is the list of arrays; otherwise it is the only array in the list.
       module: the program for one device, lowered already; None where it is not.
     """
-    programs: dict[Hashable, tuple[Program, Any, str, ClosedJaxpr | None]] = {}  # the jaxpr is kept for programs with keys
+    programs: dict[Hashable, _Entry] = {}
     owner = Owner(programs, lambda: eager._clear_cache())
 
     @api_boundary
@@ -160,23 +161,45 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
             with phase("Tracing", f"jit({name})", avals):
                 closed = stage(flat_fun, avals, name)
             tree = tree_structure([0] * len(closed.out_avals)) if is_list else _LEAF
-            if not isinstance(where, runtime.Device) or names_shardings(closed):
-                where = place(name, closed, args, mesh=mesh)
-            lowered = module(where) if module is not None and isinstance(where, runtime.Device) else None
-            program = compile_program(closed, where, name=name) if lowered is None else compile_lowered(lowered, closed, where, name=name)
-            found = programs[key] = program, tree, _last_operation(closed, name), closed if program.is_wrapping else None
+            on_host = host_program(name, closed, where) if module is None else None
+            found = programs[key] = _Entry(closed, tree, _last_operation(closed, name), on_host)
         is_kept = recent_programs.note(owner, key)
-        program, tree, operation, with_keys = found
-        marks = use_keys(with_keys, args, operation) if with_keys is not None and config.debug_key_reuse.value else ()
-        outs = program.run(args)
+        operation, program, outs = found.operation, found.program, None
+        marks = use_keys(found.closed, args, operation) if config.debug_key_reuse.value else ()
+        if found.on_host is not None and (outs := found.on_host.run(args)) is None:
+            found.on_host = None
+        if outs is None:
+            if program is None:
+                program = found.program = compiled(found.closed, where, args, mesh)
+            outs = program.run(args)
         if marks:
             mark_results(outs, marks)
         if is_checking():
             check_results(outs, operation)
-        return (outs if is_list else outs[0]), program.fastpath(tree, outs, args) if is_kept else None, False
+        fastpath = program.fastpath(found.tree, outs, args) if is_kept and program is not None else None
+        return (outs if is_list else outs[0]), fastpath, False
+
+    def compiled(closed: ClosedJaxpr, where: Any, args: Sequence[Any], mesh: runtime.Mesh | None) -> Program:
+        if not isinstance(where, runtime.Device) or names_shardings(closed):
+            where = place(name, closed, args, mesh=mesh)
+        lowered = module(where) if module is not None and isinstance(where, runtime.Device) else None
+        return compile_program(closed, where, name=name) if lowered is None else compile_lowered(lowered, closed, where, name=name)
 
     eager = runtime.make_eager_function(name, miss)
     return eager
+
+
+class _Entry:
+    """An eager function for arguments of given types: its program, how its results are put together, and what has run it."""
+
+    __slots__ = ("closed", "tree", "operation", "on_host", "program")
+
+    def __init__(self, closed: ClosedJaxpr, tree: Any, operation: str, on_host: HostProgram | None) -> None:
+        self.closed = closed
+        self.tree = tree
+        self.operation = operation
+        self.on_host = on_host
+        self.program: Program | None = None  # once it is compiled
 
 
 def forget_programs() -> None:

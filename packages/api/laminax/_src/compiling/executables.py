@@ -66,7 +66,7 @@ class Program:
         if not self.is_wrapping:
             return self._execute([*self.const_args, *args])
         outs = self._execute([*self.const_args, *map(_stored, args)])
-        return [_wrapped(out, aval) for out, aval in zip(outs, self.out_avals)]
+        return [wrapped(out, aval) for out, aval in zip(outs, self.out_avals)]
 
     def _execute(self, args: Sequence[Any]) -> list[Any]:
         if not self.effects:
@@ -203,7 +203,7 @@ def _copy_of(x: runtime.ArrayImpl) -> runtime.ArrayImpl:
     return made
 
 
-def _wrapped(out: Any, aval: ShapedArray) -> Any:
+def wrapped(out: Any, aval: ShapedArray) -> Any:
     """The value of this type that an executable's output stores; the inverse of `_stored`."""
     if dtypes.is_extended(aval.dtype):
         return keys_of_words(aval.dtype, out)

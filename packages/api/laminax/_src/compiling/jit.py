@@ -42,6 +42,7 @@ from laminax._src.compiling.executables import (
     raise_if_out_of_memory,
     report_unusable_donations,
 )
+from laminax._src.compiling.host_programs import host_program
 from laminax._src.compiling.key_uses import mark_results, use_keys
 from laminax._src.compiling.recent_programs import Owner, recent_programs
 from laminax._src.compiling.ref_calls import run_with_refs
@@ -301,7 +302,7 @@ class JitFunction:
             if is_checking():
                 check_results(outs, f"jit({self.name})", traced.closed, call.leaves)
             is_kept = self.owner is None or recent_programs.note(self.owner, traced.key)
-            fastpath = program.fastpath(traced.out_tree, outs, call.leaves) if is_kept else None
+            fastpath = program.fastpath(traced.out_tree, outs, call.leaves) if is_kept and program is not None else None
             return traced.out_tree.unflatten(outs), fastpath, False
         except Exception as error:
             shorten(error)
@@ -311,8 +312,12 @@ class JitFunction:
         """The answer to a call that another function computes, as of `miss`; None where this one does."""
         return None
 
-    def run(self, call: Call, traced: TracedFunction) -> tuple[list[Any], Program]:
-        program = self.program(traced, call, self.place(traced, call))
+    def run(self, call: Call, traced: TracedFunction) -> tuple[list[Any], Program | None]:
+        """The results of a call, and the compiled program that gave them; None if the host computed it."""
+        where = self.place(traced, call)
+        if self.owner is not None and (on_host := self._run_on_host(call, traced, where)) is not None:
+            return on_host, None
+        program = self.program(traced, call, where)
         try:
             outs = program.run(call.leaves)
             raise_if_out_of_memory(program, outs)
@@ -325,6 +330,16 @@ class JitFunction:
             note_repeated_arguments(error, f"jit({self.name})", call.leaves, self.donated(call), call.namer(self.fun))
             note_largest_buffers(error, f"jit({self.name})", program, call.namer(self.fun), len(call.leaves))
             raise
+
+    def _run_on_host(self, call: Call, traced: TracedFunction, where: runtime.Device | Partitioning) -> list[Any] | None:
+        """The results of an eager call that is not worth compiling yet; None if it is."""
+        if where not in traced.on_host:
+            traced.on_host[where] = host_program(self.name, traced.closed, where)
+        host = traced.on_host[where]
+        outs = None if host is None else host.run(call.leaves)
+        if outs is None:
+            traced.on_host[where] = None
+        return outs
 
     def bind(self, call: Call, traced: TracedFunction) -> Any:
         closed, leaves = traced.closed, call.leaves

@@ -26,6 +26,7 @@ from laminax._src.base.phases import check_may_trace, phase
 from laminax._src.base.program_names import ProgramName, function_code, source_info
 
 if TYPE_CHECKING:
+    from laminax._src.compiling.host_programs import HostProgram
     from laminax_ir.types.annotations import ArrayLike
 
 
@@ -37,6 +38,7 @@ class TracedFunction:
     name: str
     key: TraceKey | None = None  # under which it is kept
     programs: dict[tuple, Any] = field(default_factory=dict, repr=False)  # compiled programs, by devices and options
+    on_host: dict[Any, HostProgram | None] = field(default_factory=dict, repr=False)  # programs of eager calls by device, till compiled
     sized: dict[tuple, Any] = field(default_factory=dict, repr=False)  # the function at given sizes, if it was traced for all sizes
 
     @property

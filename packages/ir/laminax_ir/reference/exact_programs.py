@@ -1,0 +1,233 @@
+"""Programs that NumPy computes to the bits of the CPU's compiler, so that small ones need no compiler.
+
+What moves elements, computes with integers and booleans, compares, or hashes keys has one right answer. So has a sum, difference, product,
+quotient or square root of floats, which IEEE 754 rounds in one way; of these a program may have one, since the compiler makes a product and
+a sum that follow each other one operation with one rounding. The values are looked at, too: the CPU's programs take subnormal floats for
+zeros, and which NaN or which of two zeros comes out is nobody's to say. Then, and for all other programs, there is no answer here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from laminax_ir.key_arrays.keys import from_records, physical_aval, random_wrap_p, to_records
+from laminax_ir.ops import conversion, elementwise, random_bits, reduction, shape_primitives, slicing, special
+from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.reference.evaluate import apply, reference_rule, to_numpy
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.extended_dtypes import KeyDType
+from laminax_ir.types.memory_spaces import MemorySpace
+
+
+class _Kind(Enum):
+    """How far an operation's reference is exact."""
+
+    MOVES = "elements of all types go elsewhere, and integers become others or are rounded to floats"
+    WHOLE = "integers, booleans and keys"
+    COMPARES = "integers and booleans, and floats that are not subnormal"
+    CHOOSES = "integers and booleans, and floats that are neither subnormal nor NaN, nor zeros of two signs"
+    ROUNDS = "integers and booleans, and floats whose results are rounded once"
+
+
+_KINDS: dict[Primitive, _Kind] = {
+    **dict.fromkeys((
+        shape_primitives.broadcast_in_dim_p, shape_primitives.reshape_p, shape_primitives.transpose_p, shape_primitives.squeeze_p,
+        shape_primitives.concatenate_p, shape_primitives.pad_p, shape_primitives.rev_p, shape_primitives.iota_p, shape_primitives.split_p,
+        slicing.slice_p, slicing.dynamic_slice_p, slicing.dynamic_update_slice_p, elementwise.copy_p, elementwise.select_n_p,
+        elementwise.stop_gradient_p, conversion.convert_element_type_p, conversion.bitcast_convert_type_p), _Kind.MOVES),
+    **dict.fromkeys((
+        elementwise.not_p, elementwise.and_p, elementwise.or_p, elementwise.xor_p, elementwise.shift_left_p,
+        elementwise.shift_right_logical_p, elementwise.shift_right_arithmetic_p, reduction.reduce_sum_p, reduction.reduce_and_p,
+        reduction.reduce_or_p, random_bits.threefry2x32_p, random_bits.iota_2x32_shape_p, random_bits.random_seed_p,
+        random_bits.random_unwrap_p, random_wrap_p, random_bits.random_split_p, random_bits.random_fold_in_p, random_bits.random_bits_p),
+        _Kind.WHOLE),
+    **dict.fromkeys((
+        elementwise.eq_p, elementwise.ne_p, elementwise.lt_p, elementwise.le_p, elementwise.gt_p, elementwise.ge_p,
+        elementwise.is_finite_p, elementwise.sign_p, elementwise.neg_p, elementwise.abs_p), _Kind.COMPARES),
+    **dict.fromkeys((elementwise.max_p, elementwise.min_p), _Kind.CHOOSES),
+    **dict.fromkeys((
+        elementwise.add_p, elementwise.sub_p, elementwise.mul_p, elementwise.div_p, elementwise.sqrt_p, elementwise.square_p,
+        elementwise.integer_pow_p), _Kind.ROUNDS),
+}
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+_HASH = "threefry2x32"  # the generator of keys whose bits are the same on all platforms
+_HASHES = frozenset((
+    random_bits.random_bits_p, random_bits.threefry2x32_p, random_bits.random_split_p, random_bits.random_fold_in_p))
+# What may follow hashes in another program than theirs. Of `log(u) - log1p(-u)` the compiler makes other operations of one rounding, according
+# to what else the kernel does: one element of 640 differed. Of these it has one choice only.
+_FOLLOWS_HASHES = frozenset((
+    *[primitive for primitive, kind in _KINDS.items() if kind is _Kind.MOVES], elementwise.and_p, elementwise.or_p, elementwise.xor_p,
+    elementwise.shift_right_logical_p, elementwise.shift_left_p, elementwise.lt_p, elementwise.ne_p, elementwise.sub_p, elementwise.add_p,
+    elementwise.mul_p, elementwise.div_p, elementwise.max_p, elementwise.min_p, elementwise.nextafter_p, special.erf_p, special.erf_inv_p,
+    ))
+_MOST_BYTES = 1 << 22
+
+
+class ExactProgram:
+    """A program that NumPy computes to the compiler's bits, for most values of its arguments."""
+
+    def __init__(self, closed: ClosedJaxpr) -> None:
+        self._closed = closed
+        self._steps = [(eqn, _KINDS[eqn.primitive]) for eqn in closed.jaxpr.eqns]
+        for eqn in closed.jaxpr.eqns:  # so that the first run does not wait for imports
+            reference_rule[eqn.primitive]
+
+    @property
+    def hashes(self) -> bool:
+        """Whether it hashes keys, which is dear to compile."""
+        return any([eqn.primitive in _HASHES for eqn, _ in self._steps])
+
+    @property
+    def in_avals(self) -> list[ShapedArray]:
+        return self._closed.in_avals
+
+    @property
+    def out_avals(self) -> list[ShapedArray]:
+        return self._closed.out_avals
+
+    def run(self, args: Sequence[Any]) -> list[Any] | None:
+        """The results as NumPy arrays, keys as records; None if these values are the compiler's.
+
+        Args:
+          args: one array, or number of the argument's type, per argument; keys as key arrays.
+        """
+        program = self._closed.jaxpr
+        env = {v: to_numpy(x, v.aval) for v, x in zip((*program.constvars, *program.invars), (*self._closed.consts, *args), strict=True)}
+
+        def read(atom: Atom) -> Any:
+            return to_numpy(atom.val, atom.aval) if type(atom) is Literal else env[atom]
+
+        for eqn, kind in self._steps:
+            operands = [read(v) for v in eqn.invars]
+            if kind not in (_Kind.MOVES, _Kind.WHOLE) and not all(map(_is_plain, operands)):
+                return None
+            if kind is _Kind.CHOOSES and _are_zeros_of_two_signs(*operands):
+                return None
+            results = apply(eqn.primitive, operands, eqn.params, [v.aval for v in eqn.outvars])
+            if kind is _Kind.ROUNDS and not all(map(_is_plain, results)):
+                return None
+            env.update(zip(eqn.outvars, results))
+        return [read(v) for v in program.outvars]
+
+
+def exact_program(closed: ClosedJaxpr) -> ExactProgram | None:
+    """The program for NumPy; None if its operations are not exact there, or its values are large."""
+    eqns = closed.jaxpr.eqns
+    inputs: list[Atom] = [*closed.jaxpr.constvars, *closed.jaxpr.invars]
+    if closed.effects or not all(map(_has_exact_type, inputs)) or sum([_num_bytes(v.aval) for v in inputs]) > _MOST_BYTES:
+        return None
+    if not all(map(_is_exact, eqns)) or sum(map(_is_rounding, eqns)) > 1:
+        return None
+    if sum([_num_bytes(v.aval) for eqn in eqns for v in eqn.outvars]) > _MOST_BYTES:
+        return None
+    known: set[Var] = set(closed.jaxpr.constvars)  # to the compiler, which simplifies what is computed with them
+    for eqn in eqns:
+        if _is_rounding(eqn) and not all([_is_kept(eqn, v, known) for v in eqn.invars]):
+            return None
+        if all([type(v) is Literal or v in known for v in eqn.invars]):
+            known.update(eqn.outvars)
+    return ExactProgram(closed)
+
+
+@dataclass(frozen=True)
+class SplitProgram:
+    """A program in two parts: NumPy computes what hashes keys, the compiler all that follows from it.
+
+    hashes: from the program's arguments to the values between the parts.
+    rest: from these values and the program's arguments to its results.
+    """
+    hashes: ExactProgram
+    rest: ClosedJaxpr
+
+
+def split_at_hashes(closed: ClosedJaxpr) -> SplitProgram | None:
+    """The parts of a program that hashes keys of its arguments; None if it does not, or if the hashes are many."""
+    jaxpr = closed.jaxpr
+    if closed.effects or closed.consts or not any(eqn.primitive in _HASHES for eqn in jaxpr.eqns):
+        return None
+    exact: dict[Var, JaxprEqn | None] = dict.fromkeys([v for v in jaxpr.invars if _has_exact_type(v)])
+    hashing: list[JaxprEqn] = []
+    for eqn in jaxpr.eqns:
+        if all([type(v) is Literal or v in exact for v in eqn.invars]) and _is_exact(eqn) and not _is_rounding(eqn):
+            exact.update(dict.fromkeys(eqn.outvars, eqn))
+            if eqn.primitive in _HASHES:
+                hashing.append(eqn)
+    needed = set(hashing)
+    for eqn in reversed(jaxpr.eqns):
+        if eqn in needed:
+            needed.update([source for v in eqn.invars if type(v) is Var and (source := exact[v]) is not None])
+    first, second = [eqn for eqn in jaxpr.eqns if eqn in needed], [eqn for eqn in jaxpr.eqns if eqn not in needed]
+    read = {v for atoms in (*[eqn.invars for eqn in second], jaxpr.outvars) for v in atoms if type(v) is Var}
+    if any([eqn.primitive not in _FOLLOWS_HASHES for eqn in second]):
+        return None
+    between = [v for eqn in first for v in eqn.outvars if v in read]
+    if not between or any([dtypes.is_extended(v.aval.dtype) for v in between]) or sum([_num_bytes(v.aval) for eqn in first for v in eqn.outvars]) > _MOST_BYTES:
+        return None
+    return SplitProgram(ExactProgram(ClosedJaxpr(Jaxpr([], jaxpr.invars, between, first, debug_info=jaxpr.debug_info))),
+                        ClosedJaxpr(Jaxpr([], [*between, *jaxpr.invars], jaxpr.outvars, second, debug_info=jaxpr.debug_info)))
+
+
+def _has_exact_type(v: Atom) -> bool:
+    aval = v.aval
+    if not isinstance(aval, ShapedArray) or aval.memory_space is not MemorySpace.Device or type(aval.size) is not int:
+        return False
+    if dtypes.is_extended(aval.dtype):
+        return isinstance(aval.dtype, KeyDType) and aval.dtype.impl.name == _HASH
+    return aval.dtype in _FLOATS or aval.dtype.kind in "biu" and aval.dtype.isbuiltin == 1
+
+
+def _num_bytes(aval: ShapedArray) -> int:
+    words = physical_aval(aval) if dtypes.is_extended(aval.dtype) else aval
+    return words.size * words.dtype.itemsize
+
+
+def _is_exact(eqn: JaxprEqn) -> bool:
+    """Whether the reference of an equation's operation is exact for operands of its types."""
+    primitive, kind = eqn.primitive, _KINDS.get(eqn.primitive)
+    operands, result = [v.aval.dtype for v in eqn.invars], eqn.outvars[0].aval.dtype
+    if kind is None or kind is _Kind.WHOLE and any(dtype in _FLOATS for dtype in operands):
+        return False
+    if primitive is conversion.convert_element_type_p:  # of floats, and to booleans, only to what they are
+        return operands[0] == result or operands[0] not in _FLOATS and result != np.dtype(bool)
+    if primitive is elementwise.integer_pow_p:
+        return eqn.params["y"] in (1, 2)
+    if primitive is elementwise.div_p:
+        return result in _FLOATS
+    return primitive is not shape_primitives.iota_p or result not in _FLOATS or eqn.outvars[0].aval.size < 1 << 24
+
+
+def _is_rounding(eqn: JaxprEqn) -> bool:
+    """Whether an equation rounds floats."""
+    return _KINDS[eqn.primitive] is _Kind.ROUNDS and eqn.outvars[0].aval.dtype in _FLOATS
+
+
+def _is_kept(eqn: JaxprEqn, operand: Atom, known: set[Var]) -> bool:
+    """Whether the compiler rounds with this operand as it is: of constants it drops zeros, and divides by their inverse."""
+    if type(operand) is Literal:
+        return eqn.primitive is not elementwise.div_p and bool(operand.val != 0)
+    return operand not in known
+
+
+def stored(value: np.ndarray, aval: ShapedArray) -> np.ndarray:
+    """A result as the array that stores it: keys as their words."""
+    return np.asarray(from_records(value).base) if dtypes.is_extended(aval.dtype) else value
+
+
+def _is_plain(x: np.ndarray) -> bool:
+    """Whether no element is a NaN or subnormal, or has the magnitude to which a subnormal may have been rounded."""
+    if x.dtype not in _FLOATS:
+        return True
+    magnitude, tiny = np.abs(x), np.finfo(x.dtype).tiny
+    if magnitude.size and magnitude.min() > tiny:
+        return True
+    return bool(np.all((magnitude > tiny) | (magnitude == 0)))
+
+
+def _are_zeros_of_two_signs(x: np.ndarray, y: np.ndarray) -> bool:
+    return x.dtype in _FLOATS and bool(np.any((x == 0) & (y == 0) & (np.signbit(x) != np.signbit(y))))
