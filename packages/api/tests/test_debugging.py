@@ -14,6 +14,7 @@ import laminax.numpy as jnp
 from laminax import errors, monitoring
 
 # --- disable_jit ---
+from laminax._src.compiling.host_programs import eager_on_host
 
 
 def test_disable_jit_example(capsys):
@@ -139,7 +140,7 @@ def test_compilations_are_logged_for_debugging_without_the_option(caplog):
 
 def test_log_compiles_of_single_operations(caplog):
     x = jnp.zeros((3, 5, 7))
-    with laminax.log_compiles(), caplog.at_level(logging.WARNING):
+    with laminax.log_compiles(), eager_on_host(False), caplog.at_level(logging.WARNING):
         x + x
     assert "Finished XLA compilation of jit(add) for arguments (f32[3,5,7], f32[3,5,7])" in caplog.text
     caplog.clear()

@@ -9,6 +9,7 @@ import pytest
 
 import laminax
 import laminax.numpy as jnp
+from laminax._src.compiling.host_programs import eager_on_host
 from laminax._src.compiling.recent_programs import Owner, RecentPrograms, eager_cache_size, recent_programs
 
 
@@ -19,8 +20,10 @@ def live() -> int:
 
 @pytest.fixture(autouse=True)
 def forgotten():
+    """Without the host, which computes the first calls of small programs: those that are compiled are counted here."""
     laminax.clear_caches()
-    yield
+    with eager_on_host(False):
+        yield
     laminax.clear_caches()
 
 

@@ -106,6 +106,7 @@ OFFERS: dict[str, str] = {
     "recording.recordings": "RecordedFunction",
     "recording.staging": "stage",
     "recording.staging_trace": "StagedTracer StagingTrace literal_types record_explicitly",
+    "reference.exact_programs": "ExactProgram exact_program split_at_hashes stored",
     "reference.evaluate": "evaluate_primitive reference_rule",
     "refs.ref_primitives": "get_p swap_p",
     "refs.refs": "Ref RefView ValueRef argument_namer check_aliases check_returned give is_traced read take write",

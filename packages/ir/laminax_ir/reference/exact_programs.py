@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Callable, Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import from_records, physical_aval, random_wrap_p, to_records
-from laminax_ir.ops import conversion, elementwise, random_bits, reduction, shape_primitives, slicing, special
+from laminax_ir.key_arrays.keys import from_records, physical_aval, random_wrap_p
+from laminax_ir.ops import conversion, elementwise, random_bits, shape_primitives, slicing
 from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.reference.evaluate import apply, reference_rule, to_numpy
@@ -43,8 +43,8 @@ _KINDS: dict[Primitive, _Kind] = {
         elementwise.stop_gradient_p, conversion.convert_element_type_p, conversion.bitcast_convert_type_p), _Kind.MOVES),
     **dict.fromkeys((
         elementwise.not_p, elementwise.and_p, elementwise.or_p, elementwise.xor_p, elementwise.shift_left_p,
-        elementwise.shift_right_logical_p, elementwise.shift_right_arithmetic_p, reduction.reduce_sum_p, reduction.reduce_and_p,
-        reduction.reduce_or_p, random_bits.threefry2x32_p, random_bits.iota_2x32_shape_p, random_bits.random_seed_p,
+        elementwise.shift_right_logical_p, elementwise.shift_right_arithmetic_p, random_bits.threefry2x32_p,
+        random_bits.iota_2x32_shape_p, random_bits.random_seed_p,
         random_bits.random_unwrap_p, random_wrap_p, random_bits.random_split_p, random_bits.random_fold_in_p, random_bits.random_bits_p),
         _Kind.WHOLE),
     **dict.fromkeys((
@@ -55,16 +55,33 @@ _KINDS: dict[Primitive, _Kind] = {
         elementwise.add_p, elementwise.sub_p, elementwise.mul_p, elementwise.div_p, elementwise.sqrt_p, elementwise.square_p,
         elementwise.integer_pow_p), _Kind.ROUNDS),
 }
+
+
+def _kind(primitive: Primitive) -> _Kind | None:
+    if primitive.family == "reduction":  # loaded by nobody else before it is used
+        from laminax_ir.ops import reduction
+        return _Kind.WHOLE if primitive in (reduction.reduce_sum_p, reduction.reduce_and_p, reduction.reduce_or_p) else None
+    return _KINDS.get(primitive)
+
+
+def _follows_hashes(primitive: Primitive) -> bool:
+    if primitive.family == "special":  # as in `_kind`
+        from laminax_ir.ops import special
+        return primitive in (special.erf_p, special.erf_inv_p)
+    return primitive in _FOLLOWS_HASHES
+
+
+_CONVERSIONS = (conversion.convert_element_type_p, conversion.bitcast_convert_type_p)
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _HASH = "threefry2x32"  # the generator of keys whose bits are the same on all platforms
 _HASHES = frozenset((
     random_bits.random_bits_p, random_bits.threefry2x32_p, random_bits.random_split_p, random_bits.random_fold_in_p))
-# What may follow hashes in another program than theirs. Of `log(u) - log1p(-u)` the compiler makes other operations of one rounding, according
-# to what else the kernel does: one element of 640 differed. Of these it has one choice only.
+# What may follow hashes in another program than theirs. Of `log(u) - log1p(-u)` the compiler makes other operations of one rounding
+# according to what else the kernel does: one element of 640 differed. Of these it has one choice only.
 _FOLLOWS_HASHES = frozenset((
     *[primitive for primitive, kind in _KINDS.items() if kind is _Kind.MOVES], elementwise.and_p, elementwise.or_p, elementwise.xor_p,
     elementwise.shift_right_logical_p, elementwise.shift_left_p, elementwise.lt_p, elementwise.ne_p, elementwise.sub_p, elementwise.add_p,
-    elementwise.mul_p, elementwise.div_p, elementwise.max_p, elementwise.min_p, elementwise.nextafter_p, special.erf_p, special.erf_inv_p,
+    elementwise.mul_p, elementwise.div_p, elementwise.max_p, elementwise.min_p, elementwise.nextafter_p,
     ))
 _MOST_BYTES = 1 << 22
 
@@ -74,7 +91,7 @@ class ExactProgram:
 
     def __init__(self, closed: ClosedJaxpr) -> None:
         self._closed = closed
-        self._steps = [(eqn, _KINDS[eqn.primitive]) for eqn in closed.jaxpr.eqns]
+        self._steps = [(eqn, kind) for eqn in closed.jaxpr.eqns if (kind := _kind(eqn.primitive)) is not None]
         for eqn in closed.jaxpr.eqns:  # so that the first run does not wait for imports
             reference_rule[eqn.primitive]
 
@@ -130,6 +147,8 @@ def exact_program(closed: ClosedJaxpr) -> ExactProgram | None:
     for eqn in eqns:
         if _is_rounding(eqn) and not all([_is_kept(eqn, v, known) for v in eqn.invars]):
             return None
+        if eqn.primitive is elementwise.div_p and eqn.outvars[0].aval.shape and eqn.invars[1] not in inputs:
+            return None  # the compiler looks through broadcasts
         if all([type(v) is Literal or v in known for v in eqn.invars]):
             known.update(eqn.outvars)
     return ExactProgram(closed)
@@ -164,10 +183,11 @@ def split_at_hashes(closed: ClosedJaxpr) -> SplitProgram | None:
             needed.update([source for v in eqn.invars if type(v) is Var and (source := exact[v]) is not None])
     first, second = [eqn for eqn in jaxpr.eqns if eqn in needed], [eqn for eqn in jaxpr.eqns if eqn not in needed]
     read = {v for atoms in (*[eqn.invars for eqn in second], jaxpr.outvars) for v in atoms if type(v) is Var}
-    if any([eqn.primitive not in _FOLLOWS_HASHES for eqn in second]):
+    if any([not _follows_hashes(eqn.primitive) for eqn in second]):
         return None
     between = [v for eqn in first for v in eqn.outvars if v in read]
-    if not between or any([dtypes.is_extended(v.aval.dtype) for v in between]) or sum([_num_bytes(v.aval) for eqn in first for v in eqn.outvars]) > _MOST_BYTES:
+    num_bytes = sum([_num_bytes(v.aval) for eqn in first for v in eqn.outvars])
+    if not between or num_bytes > _MOST_BYTES or any([dtypes.is_extended(v.aval.dtype) for v in between]):
         return None
     return SplitProgram(ExactProgram(ClosedJaxpr(Jaxpr([], jaxpr.invars, between, first, debug_info=jaxpr.debug_info))),
                         ClosedJaxpr(Jaxpr([], [*between, *jaxpr.invars], jaxpr.outvars, second, debug_info=jaxpr.debug_info)))
@@ -189,22 +209,24 @@ def _num_bytes(aval: ShapedArray) -> int:
 
 def _is_exact(eqn: JaxprEqn) -> bool:
     """Whether the reference of an equation's operation is exact for operands of its types."""
-    primitive, kind = eqn.primitive, _KINDS.get(eqn.primitive)
+    primitive, kind = eqn.primitive, _kind(eqn.primitive)
     operands, result = [v.aval.dtype for v in eqn.invars], eqn.outvars[0].aval.dtype
     if kind is None or kind is _Kind.WHOLE and any(dtype in _FLOATS for dtype in operands):
+        return False
+    if any(map(dtypes.is_extended, operands)) and (kind not in (_Kind.MOVES, _Kind.WHOLE) or primitive in _CONVERSIONS):
         return False
     if primitive is conversion.convert_element_type_p:  # of floats, and to booleans, only to what they are
         return operands[0] == result or operands[0] not in _FLOATS and result != np.dtype(bool)
     if primitive is elementwise.integer_pow_p:
         return eqn.params["y"] in (1, 2)
     if primitive is elementwise.div_p:
-        return result in _FLOATS
+        return result in _FLOATS and eqn.invars[1].aval.shape == eqn.outvars[0].aval.shape  # else a product with the inverse
     return primitive is not shape_primitives.iota_p or result not in _FLOATS or eqn.outvars[0].aval.size < 1 << 24
 
 
 def _is_rounding(eqn: JaxprEqn) -> bool:
     """Whether an equation rounds floats."""
-    return _KINDS[eqn.primitive] is _Kind.ROUNDS and eqn.outvars[0].aval.dtype in _FLOATS
+    return _kind(eqn.primitive) is _Kind.ROUNDS and eqn.outvars[0].aval.dtype in _FLOATS
 
 
 def _is_kept(eqn: JaxprEqn, operand: Atom, known: set[Var]) -> bool:

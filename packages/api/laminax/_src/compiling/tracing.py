@@ -26,8 +26,9 @@ from laminax._src.base.phases import check_may_trace, phase
 from laminax._src.base.program_names import ProgramName, function_code, source_info
 
 if TYPE_CHECKING:
-    from laminax._src.compiling.host_programs import HostProgram
     from laminax_ir.types.annotations import ArrayLike
+
+    from laminax._src.compiling.host_programs import HostProgram
 
 
 @dataclass(frozen=True, eq=False)
