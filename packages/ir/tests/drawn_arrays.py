@@ -250,13 +250,13 @@ def covers(*names: str, by: str | None = None):
         @functools.wraps(test)
         def run(*args, **kwargs):
             seen = set()
-            apply = reference._apply
+            apply = reference.apply
 
             def recording(primitive, *rest):
                 seen.add(primitive.name)
                 return apply(primitive, *rest)
 
-            with mock.patch.object(reference, "_apply", recording):
+            with mock.patch.object(reference, "apply", recording):
                 test(*args, **kwargs)
             missing = ({kwargs[by]} if by else set(names)) - seen
             assert not missing, f"{test.__name__} covers {missing} without evaluating it"
