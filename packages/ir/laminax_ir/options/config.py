@@ -449,9 +449,8 @@ remove_size_one_mesh_axis_from_type = define(
     affects_tracing=True,
     example="""
 >>> one = laminax.make_mesh((1,), ("one",), (AxisType.Explicit,))
->>> x = laminax.device_put(jnp.ones(4), NamedSharding(one, PartitionSpec("one")))
->>> with laminax.remove_size_one_mesh_axis_from_type(True), laminax.set_mesh(one):
-...     print(laminax.typeof(x))
+>>> with laminax.remove_size_one_mesh_axis_from_type(True):  # without it, the type is float32[4@one]
+...     print(laminax.typeof(laminax.device_put(jnp.ones(4), NamedSharding(one, PartitionSpec("one")))))
 float32[4]
 """,
 )
