@@ -35,7 +35,7 @@ def draw(rows: list[dict[str, Any]], path: pathlib.Path, ink: str, at_most: str,
         axes.set_xticks([])
         axes.tick_params(colors=ink)
         axes.axhline(1, color=ink, lw=0.8)
-        axes.set_title(f"{what}, in that of JAX: {len(values)} programs, geometric mean {statistics.geometric_mean(values):.2f}",
+        axes.set_title(f"{what} over that of JAX: {len(values)} programs, geometric mean {statistics.geometric_mean(values):.2f}",
                        color=ink, fontsize=10, loc="left")
         for side in axes.spines.values():
             side.set_visible(False)
