@@ -74,6 +74,7 @@ OFFERS: dict[str, str] = {
         captured_constants_warn_bytes check check_leaks check_static_indices config cpu_kernels debug_infs debug_key_reuse debug_nans
         default_prng_impl disable_jit enable_custom_prng enable_x64 explain_cache_misses high_dynamic_range_gumbel legacy_prng_key
         log_checkpoint_residuals log_compiles no_collectives no_tracing numpy_dtype_promotion numpy_rank_promotion
+        remove_size_one_mesh_axis_from_type
         random_seed_offset show_progress softmax_custom_jvp""",
     "options.config_options": "ValueType boolean define find one_of",
     "options.fixed_options": "warn_of_environment",
