@@ -208,3 +208,10 @@ def test_wide_types_stay_wide() -> None:
         assert (x * 0.1).dtype == np.float64
         np.testing.assert_array_equal(x * 0.1, np.arange(3) * 0.1)
         assert (jnp.arange(3) + 2**40).dtype == np.int64
+
+
+def test_results_can_be_donated():
+    """They were NumPy's memory once, which no program may write to."""
+    x = jnp.ones(1024)
+    address = x.unsafe_buffer_pointer()
+    assert laminax.jit(lambda x: x + 1, donate_argnums=0)(x).unsafe_buffer_pointer() == address

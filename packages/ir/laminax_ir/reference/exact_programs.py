@@ -210,8 +210,10 @@ def _num_bytes(aval: ShapedArray) -> int:
 def _is_exact(eqn: JaxprEqn) -> bool:
     """Whether the reference of an equation's operation is exact for operands of its types."""
     primitive, kind = eqn.primitive, _kind(eqn.primitive)
+    if kind is None or any([dtypes.is_extended(v.aval.dtype) and not _has_exact_type(v) for v in (*eqn.invars, *eqn.outvars)]):
+        return False
     operands, result = [v.aval.dtype for v in eqn.invars], eqn.outvars[0].aval.dtype
-    if kind is None or kind is _Kind.WHOLE and any(dtype in _FLOATS for dtype in operands):
+    if kind is _Kind.WHOLE and any(dtype in _FLOATS for dtype in operands):
         return False
     if any(map(dtypes.is_extended, operands)) and (kind not in (_Kind.MOVES, _Kind.WHOLE) or primitive in _CONVERSIONS):
         return False

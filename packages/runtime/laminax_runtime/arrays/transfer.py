@@ -97,9 +97,9 @@ def put_exactly(x: np.ndarray, aval: ShapedArray) -> ArrayImpl:
 
 
 def put_result(x: np.ndarray, aval: ShapedArray, device: _jaxlib.Device, is_committed: bool) -> ArrayImpl:
-    """What the host computed in the place of a program on the device, as the program's result; nobody else may see the memory of x."""
+    """What the host computed in the place of a program on the device, as the program's result: in memory of XLA's, which can be donated."""
     with _with_64_bits(aval.dtype):
-        return put_numpy(x, aval, shardings.on_device(device), is_committed, may_share=True)
+        return put_numpy(x, aval, shardings.on_device(device), is_committed, may_share=False)
 
 
 def _with_64_bits(dtype: np.dtype) -> contextlib.AbstractContextManager:

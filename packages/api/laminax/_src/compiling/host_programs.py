@@ -79,8 +79,7 @@ class HostProgram:
         return self._compiled.run([*outs, *args])
 
     def _placed(self, value: np.ndarray, aval: ShapedArray, is_committed: bool) -> Any:
-        owned = np.array(stored(value, aval), order="C")  # not the memory of an argument
-        return wrapped(runtime.put_result(owned, stored_aval(aval), self._device, is_committed), aval)
+        return wrapped(runtime.put_result(stored(value, aval), stored_aval(aval), self._device, is_committed), aval)
 
 
 def host_program(name: str, closed: ClosedJaxpr, where: Any) -> HostProgram | None:
