@@ -9,7 +9,7 @@ Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11, and 
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,14 +103,17 @@ def generate(state: np.ndarray, *, shape: tuple[int, ...], dtype: np.dtype, algo
     return [new_state.view(state.dtype), bits.astype(dtype)]
 
 
-_hidden_state = np.random.default_rng()
+@cache
+def _hidden_state() -> np.random.Generator:
+    """The state of the generator that takes no key; `numpy.random` takes 15 ms to load, which the first key would wait for."""
+    return np.random.default_rng()
 
 
 @reference_rule(ops.rng_uniform_p)
 def _rng_uniform(a: np.ndarray, b: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     if a.dtype.kind in "iu":
-        return _hidden_state.integers(a, b, size=shape, dtype=a.dtype)
-    return _hidden_state.uniform(np.float64(a), np.float64(b), size=shape).astype(a.dtype)
+        return _hidden_state().integers(a, b, size=shape, dtype=a.dtype)
+    return _hidden_state().uniform(np.float64(a), np.float64(b), size=shape).astype(a.dtype)
 
 
 def _joined(words: np.ndarray) -> int:
