@@ -325,9 +325,8 @@ numpys("logspace", lambda d: Call((0.0, 2.0, 5), {"endpoint": d.flag(), "base": 
 numpys("geomspace", lambda d: Call((1.0, d.one(100.0, 0.01), 5), {"endpoint": d.flag()}), units=256)
 numpys("hamming hanning blackman bartlett", lambda d: Call((d.below(9),)), units=32, scale="largest")
 numpys("kaiser", lambda d: Call((d.below(9), d.one(0.0, 3.0, 14.0))), units=64, scale="largest")
-numpys(
-    "vander", lambda d: Call((d.array(INTEGERS + FULL_FLOATS, (4,), -3, 3),), d.one({}, {"N": 3, "increasing": True}, {"N": 2})), units=32
-)
+entry(M, "vander", lambda d: Call((d.array(INTEGERS + FULL_FLOATS, (4,), -3, 3),), d.one({}, {"N": 3, "increasing": True}, {"N": 2})),
+      lambda x, N=None, increasing=False: np.vander(x, N, increasing).astype(x.dtype), units=32)  # NumPy's of uint64 is float64
 numpys("asarray array", lambda d: Call((d.array(NUMBERS, special=False),), d.one({}, {"dtype": "complex64"})))
 entry(
     M,
