@@ -84,7 +84,9 @@ entry(
 entry(
     N,
     "logsumexp",
-    lambda d: Call((x := d.array(FULL_FLOATS, low=-10, high=10, filled=True),), {"axis": d.axes(x.ndim), "keepdims": d.flag()}),
+    # SciPy keeps one axis of a number, which has none
+    lambda d: Call((x := d.array(FULL_FLOATS, low=-10, high=10, filled=True),),
+                   {"axis": d.axes(x.ndim), "keepdims": d.flag() and x.ndim > 0}),
     scipy.special.logsumexp,
     units=64,
     scale="largest",

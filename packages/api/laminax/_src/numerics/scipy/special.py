@@ -708,20 +708,19 @@ def _fused_log_ndtr(x: ArrayLike, series_order: int) -> Array:
 
 
 def _log_ndtr(x: ArrayLike, series_order: int) -> Array:
-    is_double = dtype_of(x) == np.float64
-    lower, upper = (-20.0, 8.0) if is_double else (-10.0, 5.0)
+    lower = -20.0 if dtype_of(x) == np.float64 else -10.0
 
     @custom_jvp
     def logarithm(x: ArrayLike) -> Array:
-        is_upper, is_middle = x > upper, x > lower
-        middle = jnp.log(_ndtr(jnp.maximum(x, lower)))
+        outside = _ndtr(-jnp.abs(jnp.maximum(x, lower)))  # the probability beyond x, which the logarithm of 1 - outside would lose
+        middle = jnp.where(x > 0, jnp.log1p(-outside), jnp.log(outside))
         z = jnp.minimum(x, lower)
         series, term, square = jnp.ones_like(z), jnp.ones_like(z), 1 / (z * z)
         for k in range(1, series_order + 1):  # 1 - 1/x^2 + 3/x^4 - 15/x^6 + ...
             term = term * square * -(2.0 * k - 1)
             series = series + term
         tail = -0.5 * z * z - jnp.log(-z) - 0.5 * math.log(2 * math.pi) + jnp.log(series)
-        return jnp.where(is_upper, -_ndtr(-x), jnp.where(is_middle, middle, tail))
+        return jnp.where(x > lower, middle, tail)
 
     @logarithm.defjvp
     def rule(primals: tuple[Any, ...], tangents: tuple[ArrayLike, ...]) -> tuple[Any, Array]:
