@@ -14,7 +14,7 @@ from laminax_runtime.compiling import compile as compiling
 
 import laminax
 import laminax.numpy as jnp
-from laminax import lax, random
+from laminax import lax, nn, random
 from laminax._src.compiling.host_programs import MOST_CALLS, eager_on_host
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1.1754942e-38, 1.17549435e-38, 3.4028235e38, 1e-30, 1 / 3,
@@ -215,3 +215,17 @@ def test_results_can_be_donated():
     x = jnp.ones(1024)
     address = x.unsafe_buffer_pointer()
     assert laminax.jit(lambda x: x + 1, donate_argnums=0)(x).unsafe_buffer_pointer() == address
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (3, 4), (2, 3, 5), (64, 3), (300,)])
+def test_draws_between_bounds_have_the_compilers_bits(shape):
+    """A product and the sum that follows it are rounded at once in some kernels, and not in others."""
+    found = []
+    for is_on in (True, False):
+        laminax.clear_caches()
+        with eager_on_host(is_on):
+            keys = [random.key(seed) for seed in range(3)]
+            found.append([np.asarray(draw(key)).tobytes() for key in keys for draw in (
+                lambda key: random.truncated_normal(key, -2.0, 2.0, shape), lambda key: random.uniform(key, shape, minval=-0.3, maxval=1.7),
+                lambda key: random.normal(key, shape), lambda key: nn.initializers.lecun_normal()(key, (4, 5)))])
+    assert found[0] == found[1]

@@ -183,7 +183,7 @@ def split_at_hashes(closed: ClosedJaxpr) -> SplitProgram | None:
             needed.update([source for v in eqn.invars if type(v) is Var and (source := exact[v]) is not None])
     first, second = [eqn for eqn in jaxpr.eqns if eqn in needed], [eqn for eqn in jaxpr.eqns if eqn not in needed]
     read = {v for atoms in (*[eqn.invars for eqn in second], jaxpr.outvars) for v in atoms if type(v) is Var}
-    if any([not _follows_hashes(eqn.primitive) for eqn in second]):
+    if any([not _follows_hashes(eqn.primitive) for eqn in second]) or _has_contractions(second):
         return None
     between = [v for eqn in first for v in eqn.outvars if v in read]
     num_bytes = sum([_num_bytes(v.aval) for eqn in first for v in eqn.outvars])
@@ -191,6 +191,26 @@ def split_at_hashes(closed: ClosedJaxpr) -> SplitProgram | None:
         return None
     return SplitProgram(ExactProgram(ClosedJaxpr(Jaxpr([], jaxpr.invars, between, first, debug_info=jaxpr.debug_info))),
                         ClosedJaxpr(Jaxpr([], [*between, *jaxpr.invars], jaxpr.outvars, second, debug_info=jaxpr.debug_info)))
+
+
+def _has_contractions(eqns: Sequence[JaxprEqn]) -> bool:
+    """Whether floats are multiplied and added one after the other: the compiler rounds both at once, in some kernels and not in others.
+
+    A product with a power of two is exact, so that it makes no difference.
+    """
+    constants: dict[Var, Any] = {}
+    products: set[Var] = set()
+    for eqn in eqns:
+        out, operands = eqn.outvars[0], [v.val if type(v) is Literal else constants.get(v) for v in eqn.invars]
+        if eqn.primitive in (elementwise.add_p, elementwise.sub_p):
+            if any([type(v) is Var and v in products for v in eqn.invars]):
+                return True
+            if not out.aval.shape and all([x is not None for x in operands]):
+                constants[out] = apply(eqn.primitive, [np.asarray(x, out.aval.dtype) for x in operands], eqn.params, [out.aval])[0]
+        elif eqn.primitive is elementwise.mul_p and _is_rounding(eqn):
+            if not any([x is not None and np.ndim(x) == 0 and np.frexp(abs(float(x)))[0] == 0.5 for x in operands]):
+                products.add(out)
+    return False
 
 
 def _has_exact_type(v: Atom) -> bool:
