@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import laminax_lowering.rules.cumulative_cpu  # noqa: F401
 from laminax_ir.ops import cumulative as op
 from laminax_ir.ops import elementwise as el
 from laminax_ir.ops.reduction import identity
