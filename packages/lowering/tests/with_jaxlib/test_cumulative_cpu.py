@@ -17,8 +17,10 @@ NEW = tuple(map(int, jaxlib.__version__.split(".")[:2])) >= (0, 12)
 RNG = np.random.default_rng(0)
 NUMPY = {"cumsum": np.add, "cumprod": np.multiply, "cummax": np.maximum, "cummin": np.minimum, "cumlogsumexp": np.logaddexp}
 # Rows and columns, with tiles that overlap, blocks that are cut short, and pieces of long rows with something left.
-CASES = [((10,), 0), ((1000,), 0), ((1500,), 0), ((3, 17), 1), ((100, 19), 1), ((129, 3), 0), ((2, 12, 70), 1), ((1, 1100), 1)]
-LARGE = [((5000,), 0), ((2, 70_001), 1), ((2, 5_001), 1), ((1, 40_000), 1), ((33, 500), 1), ((700, 9), 0), ((11, 2500), 0), ((3, 200, 5), 1)]
+CASES = [((10,), 0), ((1000,), 0), ((1500,), 0), ((3, 17), 1), ((100, 19), 1), ((129, 3), 0), ((2, 12, 70), 1),
+         ((1, 1100), 1)]
+LARGE = [((5000,), 0), ((2, 70_001), 1), ((2, 5_001), 1), ((1, 40_000), 1), ((33, 500), 1), ((700, 9), 0), ((11, 2500), 0),
+         ((3, 200, 5), 1)]
 
 
 def texts(fun, x):
