@@ -50,8 +50,8 @@ ROWS, COLUMNS = 16, 1024  # lanes that are gone through at a time
 LANES, BLOCK_OF_LANE = 8, 128  # that a piece of a long row is cut into, and their length
 
 _I32, _F32 = np.dtype(np.int32), np.dtype(np.float32)
-_DTYPES = frozenset(map(np.dtype, ("float16", ml_dtypes.bfloat16, "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16",
-                                   "uint32", "uint64")))
+_DTYPES = frozenset(map(np.dtype, ("float16", ml_dtypes.bfloat16, "float32", "float64", "int8", "int16", "int32", "int64", "uint8",
+                                   "uint16", "uint32", "uint64")))
 
 
 def _log_add_exp(a: Any, b: Any) -> Any:
@@ -80,7 +80,8 @@ def _define(primitive: Primitive, monoid: str, combine: Callable, is_exact: bool
 def _program(primitive: Primitive, monoid: str, combine: Callable, is_exact: bool, aval: ShapedArray, axis: int,
              reverse: bool) -> ClosedJaxpr:
     is_narrow = dtypes.issubdtype(aval.dtype, dtypes.floating) and aval.dtype.itemsize < 4 and not is_exact
-    sweep = _Sweep(combine, identity(monoid, aval.dtype) if monoid != "log_sum_exp" else -np.inf, _F32 if is_narrow else aval.dtype, is_exact, reverse)
+    start = -np.inf if monoid == "log_sum_exp" else identity(monoid, aval.dtype)
+    sweep = _Sweep(combine, start, _F32 if is_narrow else aval.dtype, is_exact, reverse)
     shape = (math.prod(aval.shape[:axis]), aval.shape[axis], math.prod(aval.shape[axis + 1:]))
     with enable_x64(True):  # the program may have been traced in that mode, and have float64 or int64
         return stage(lambda x: [reshape(sweep(reshape(x, shape)), aval.shape)], [aval], primitive.name)

@@ -1,4 +1,4 @@
-"""The CPU's kernels for cumulative reductions: NumPy's accumulation in float64, no further from it than the rule, and compiled as one kernel."""
+"""The CPU's kernels for cumulative reductions: NumPy's accumulation in float64, no further from it than the rule, as one kernel."""
 
 import jaxlib
 import ml_dtypes
