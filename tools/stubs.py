@@ -26,7 +26,7 @@ from typing import Any
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from stub_annotations import Imports, translated  # noqa: E402
-from stub_sources import Origin, home, needs_stub  # noqa: E402
+from stub_sources import Origin, home, needs_stub, source_of  # noqa: E402
 
 REPOSITORY = pathlib.Path(__file__).absolute().parents[1]
 API = REPOSITORY / "packages" / "api"
@@ -61,6 +61,9 @@ def stub_path(module: str) -> pathlib.Path:
 def stub(module: str) -> str:
     """The text of a module's stub."""
     value = importlib.import_module(module)
+    head = f'# Written by tools/stubs.py.\n"""{_first_paragraph(value.__doc__)}"""\n'
+    if "contents_of_bindings" in source_of(module).imported:
+        return f"{head}\nfrom jaxlib{module.removeprefix('laminax.extend')} import *\n"
     names = sorted(set(value.__all__))
     given, given_names, given_imports = _given(module)
     imports = Imports(taken=set(names))
@@ -84,7 +87,6 @@ def stub(module: str) -> str:
         else:
             entries.append(f"{name}: {_type_of(member, imports)}")
     body = "\n".join([*([given] if given else []), *entries, ""])
-    head = f'# Written by tools/stubs.py.\n"""{_first_paragraph(value.__doc__)}"""\n'
     return "\n".join([head, *imports.lines(body), *sorted(reexports), "", "__all__: list[str]", "", body])
 
 
@@ -231,7 +233,7 @@ def stale_stubs() -> dict[pathlib.Path, str]:
     importlib.import_module("laminax._src")
     modules = [module for module in public_modules() if needs_stub(module)]
     for module in modules:
-        for name in sys.modules[module].__all__:
+        for name in vars(sys.modules[module]).get("__all__", ()):
             getattr(sys.modules[module], name)  # loads what defines it
     texts = {stub_path(module): stub(module) for module in modules}
     return {path: text for path, text in texts.items() if not path.exists() or path.read_text() != text}

@@ -14,4 +14,6 @@ OFFERS: dict[str, str] = {
     "rules.ffi": "build_ffi_lowering_function ffi_lowering",
     "writing.context": "FunctionWriter",
     "writing.registry": "lowering_rule lowering_rules platform_rules",
+    "writing.ssa_values": "Value",
+    "writing.types": "dense element_type splat type_text",
 }

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import os
 import sys
 import threading
@@ -272,16 +273,31 @@ def refined_text(text: str) -> str:
 
 def mlir_module_from_text(text: str | bytes) -> tuple[Any, Any]:
     """The text, or bytecode, as an MLIR module object, with its context, for what does not take text: compiling with callbacks."""
-    from jaxlib.mlir import ir
+    context = new_mlir_context()
+    return mlir_bindings("ir").Module.parse(text, context=context), context
+
+
+def mlir_bindings(name: str) -> Any:
+    """A module of MLIR's Python bindings: `ir`, `passmanager`, `dialects.stablehlo`.
+
+    Raises:
+        ImportError: this jaxlib has no such module.
+    """
+    return importlib.import_module(f"jaxlib.mlir.{name}")
+
+
+def new_mlir_context() -> Any:
+    """A context of MLIR that knows the dialects of StableHLO programs."""
     from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _sdy, _stablehlo
 
+    ir = mlir_bindings("ir")
     context = ir.Context()
     registry = ir.DialectRegistry()
     _jax_mlir_ext.register_dialects(registry)
     context.append_dialect_registry(registry)
     for dialect in (_stablehlo, _chlo, _sdy):
         dialect.register_dialect(context)
-    return ir.Module.parse(text, context=context), context
+    return context
 
 
 MeshAxes = tuple[tuple[str, int], ...]

@@ -9,6 +9,7 @@ from laminax.extend import backend as backend
 from laminax.extend import core as core
 from laminax.extend import ifrt_programs as ifrt_programs
 from laminax.extend import linear_util as linear_util
+from laminax.extend import mlir as mlir
 from laminax.extend import random as random
 from laminax.extend import sharding as sharding
 from laminax.extend import source_info_util as source_info_util

@@ -1,4 +1,4 @@
-"""Lowering rules by JAX's function names. A rule gets laminax's writer of StableHLO text; see `laminax_lowering.writing.context`."""
+"""Lowering rules by JAX's function names."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from laminax_ir.programs.primitive import Primitive
 from laminax_ir.pytrees.pytree import tree_structure
 from laminax_ir.recording.staging import stage
 from laminax_ir.types.avals import ShapedArray
+from laminax._src.names.interpreters.mlir_objects import FunctionOfRule, run_program
 from laminax_lowering.rules.callbacks import emit_callback
 from laminax_lowering.writing.context import FunctionWriter as LoweringRuleContext
 from laminax_lowering.writing.registry import lowering_rules, platform_rules
@@ -26,16 +27,26 @@ def register_lowering(prim: Primitive, rule: LoweringRule, platform: str | None 
 
     Args:
       prim: the operation.
-      rule: `rule(ctx, *operands, **params)` returns the result, or the sequence of results. `ctx` is laminax's writer:
-        `ctx.emit("stablehlo.add", [x, y])` writes an operation as text and returns its value, `ctx.avals_in` and
-        `ctx.avals_out` are the operation's. There are no MLIR objects, as JAX's rules make them; `lower_fun` makes rules
-        of Python functions, which need none.
+      rule: `rule(ctx, *operands, **params)` returns the result, or the sequence of results. `ctx.avals_in` and `ctx.avals_out` are the
+        operation's types. The operands are values of MLIR's Python bindings, so that a rule may write operations by
+        `laminax.extend.mlir.dialects`: `stablehlo.add(x, y)`. `ctx` is laminax's writer, and a rule may use it instead:
+        `ctx.emit("stablehlo.add", [x, y])` writes an operation as text and returns its value, which no object of MLIR is. `lower_fun`
+        makes rules of Python functions.
       platform: "cpu", "cuda", "rocm", "gpu" (both of them) or "tpu"; None is all.
       inline: must be True.
       cacheable: has no effect: equal programs are written once in any case.
 
     Raises:
       NotImplementedError: for inline=False, and for a platform that is not one of these.
+
+    Example:
+      >>> from laminax.extend.core import Primitive
+      >>> from laminax.extend.mlir.dialects import stablehlo
+      >>> twice_p = Primitive("twice")
+      >>> _ = twice_p.def_abstract_eval(lambda x: x)
+      >>> mlir.register_lowering(twice_p, lambda ctx, x: [stablehlo.add(x, x)])
+      >>> laminax.jit(twice_p.bind)(jnp.arange(3.0))
+      Array([0., 2., 4.], dtype=float32)
     """
     if platform is not None and platform not in _PLATFORMS:
         raise NotImplementedError(f"register_lowering: Registering an MLIR lowering rule for primitive {prim} for an unknown platform "
@@ -46,7 +57,10 @@ def register_lowering(prim: Primitive, rule: LoweringRule, platform: str | None 
         raise NotImplementedError(f"register_lowering({prim}): inline=False is not supported; the policy of outlining decides it")
 
     def lower(ctx: LoweringRuleContext, *operands: Any, **params: Any) -> Any:
-        result = rule(ctx, *operands, **params)
+        if isinstance(rule, _RuleOfFunction):
+            result = rule(ctx, *operands, **params)
+        else:
+            result = FunctionOfRule(ctx, f"{prim.name}_rule").write(rule, operands, params)
         if prim.multiple_results:
             return list(result)
         return result[0] if isinstance(result, (tuple, list)) else result
@@ -106,10 +120,18 @@ def lower_fun(fun: Callable, multiple_results: bool = True) -> LoweringRule:
       fun: takes the operation's operands and parameters.
       multiple_results: whether it returns a sequence of arrays; else one array.
     """
-    def rule(ctx: LoweringRuleContext, *operands: Any, **params: Any) -> Sequence[Any]:
+    return _RuleOfFunction(fun, multiple_results)
+
+
+class _RuleOfFunction:
+    """The lowering rule that `lower_fun` makes."""
+
+    def __init__(self, fun: Callable, multiple_results: bool) -> None:
+        self.fun, self.multiple_results = fun, multiple_results
+        self.__module__ = getattr(fun, "__module__", "?")  # where messages say that it stands
+
+    def __call__(self, ctx: LoweringRuleContext, *operands: Any, **params: Any) -> Sequence[Any]:
         def flat(*args: ArrayLike) -> Sequence[Array]:
-            result = fun(*args, **params)
-            return result if multiple_results else [result]
-        return ctx.run(stage(flat, ctx.avals_in, getattr(fun, "__name__", "fun")), operands)
-    rule.__module__ = getattr(fun, "__module__", "?")
-    return rule
+            result = self.fun(*args, **params)
+            return result if self.multiple_results else [result]
+        return run_program(ctx, stage(flat, ctx.avals_in, getattr(self.fun, "__name__", "fun")), operands)

@@ -1,0 +1,5 @@
+"""MLIR's types, attributes, operations and values, as jaxlib has them. A table of contents: names load on first use."""
+
+from laminax._src.names.extend.mlir import contents_of_bindings
+
+__getattr__, __dir__ = contents_of_bindings("ir")
