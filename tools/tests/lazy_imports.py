@@ -40,6 +40,7 @@ LAZY: dict[tuple[str, str], str] = {
     ("laminax_runtime.base.errors", "laminax_runtime._jaxlib"): "loading jaxlib waits until something runs",
     ("laminax_runtime.base.options", "laminax_runtime.base.loggers"): "with the standard library's logging, which takes 5 ms",
     ("laminax_runtime.compiling.compile", "laminax_runtime.compiling.program_agreement"): "for programs of several processes only",
+    ("laminax_runtime.compiling.compile", "laminax_runtime.compiling.transformations"): "passes of the user's own are rare",
     ("laminax_runtime.compiling.compile", "laminax_runtime.compiling.compilation_cache"):
         "with hashlib and zlib, when something is compiled",
     ("laminax._src.compiling.checked_results", "laminax._src.compiling.fault_search"): "when a trap has caught a NaN or an infinity",

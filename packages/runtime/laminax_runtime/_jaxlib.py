@@ -213,6 +213,25 @@ def initialize_hybrid_kernels() -> None:
     gpu_solver.initialize_hybrid_kernels()
 
 
+def register_transformation(name: str, stage: int, callback: Callable[[bytes], bytes | None], platform: str) -> None:
+    """Adds a pass to the compiler of a platform whose plugin is loaded."""
+    from jaxlib import _xla
+
+    if platform == "cpu":
+        _xla.register_xla_transform(name, stage, callback)
+    else:
+        _xla.register_xla_transform_c_api(_jax.get_pjrt_plugin(platform), name, stage, callback)
+
+
+def clear_transformation(name: str, stage: int, platform: str) -> bool:
+    """Takes a pass out of the compiler of a platform; whether it was there."""
+    from jaxlib import _xla
+
+    if platform == "cpu":
+        return _xla.clear_xla_transform(name, stage)
+    return _xla.clear_xla_transform_c_api(_jax.get_pjrt_plugin(platform), name, stage)
+
+
 def profiler_module() -> types.ModuleType:
     """XLA's profiler, as a module of its own that few need."""
     from jaxlib import _profiler
@@ -284,6 +303,11 @@ def mlir_bindings(name: str) -> Any:
         ImportError: this jaxlib has no such module.
     """
     return importlib.import_module(f"jaxlib.mlir.{name}")
+
+
+def mlir_functions() -> Any:
+    """jaxlib's functions of MLIR modules as text or bytecode."""
+    return _jax.mlir
 
 
 def new_mlir_context() -> Any:

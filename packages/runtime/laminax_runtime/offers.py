@@ -18,8 +18,9 @@ OFFERS: dict[str, str] = {
         have_same_devices hlo_computation hlo_cost_analysis hlo_sharding host_count host_id host_ids in_default_layout
         install_array_methods install_jit_methods is_compile_only is_rocm jaxlib_version layout_from_jaxlib layout_of layout_text
         local_device_count local_devices make_array_from_callback make_array_from_process_local_data
-        make_array_from_single_device_arrays make_eager_function make_jit_function make_mesh misfit mlir_bindings mlir_module
-        named_from_hlo new_mlir_context no_execution on_device on_devices only_mesh_of place_constant placement_device printed_hlo printed_module
+        make_array_from_single_device_arrays make_eager_function make_jit_function make_mesh misfit mlir_bindings mlir_functions mlir_module
+        named_from_hlo new_mlir_context no_execution on_device on_devices only_mesh_of place_constant
+        placement_device printed_hlo printed_module
         process_count process_index process_indices propagated_shardings put_constant put_exactly put_result refined_text
         register_array_type relayout serialize_module serialize_topology set_mesh set_relayouter set_resharder set_tracing topology_devices
         unguarded_transfers use_abstract_mesh""",
@@ -37,6 +38,7 @@ OFFERS: dict[str, str] = {
     "backends.processes": "ProcessFailureError connect disconnect has_credentials state",
     "base.options": "transfer_guard",
     "base.process_options": "check_proxy_envs distributed_verify_secure_credentials",
+    "compiling.transformations": "PipelineStage clear_hlo_module_transformation register_hlo_module_transformation",
     "compiling.compilation_cache": "_cache_in",
     "running.profiler": """
         ProfileData ProfileEvent ProfileLine ProfileOptions ProfilePlane ProfileSession StepTraceAnnotation

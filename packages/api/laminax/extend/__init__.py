@@ -29,4 +29,5 @@ __all__, __getattr__, __dir__ = contents(__name__, {
     "laminax_transforms.base.registry": """
         axis_batching_rule batching_rule define_jvp define_linear define_zero_derivative is_linear jvp_rule linearize_rule
         transpose_rule""",
-}, ("backend", "core", "ifrt_programs", "linear_util", "mlir", "random", "sharding", "source_info_util"))
+}, ("backend", "core", "ifrt_programs", "linear_util", "mlir", "random", "sharding", "source_info_util",
+    "xla"))

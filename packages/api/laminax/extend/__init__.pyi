@@ -13,6 +13,7 @@ from laminax.extend import mlir as mlir
 from laminax.extend import random as random
 from laminax.extend import sharding as sharding
 from laminax.extend import source_info_util as source_info_util
+from laminax.extend import xla as xla
 from laminax_ir.programs.primitive import Primitive as Primitive
 
 __all__: list[str]

@@ -13,10 +13,10 @@ from laminax_lowering.writing.context import FunctionWriter as LoweringRuleConte
 
 __all__: list[str]
 
-def aval_to_ir_type(aval: ShapedArray) -> Any:
+def aval_to_ir_type(ctx: Any, aval: ShapedArray | None = None) -> Any:
     """The MLIR tensor type of an abstract value; sizes that are expressions are dynamic."""
-def aval_to_ir_types(aval: ShapedArray) -> tuple[Any, ...]:
-    """The MLIR types of an abstract value, of which there is one."""
+def aval_to_ir_types(ctx: Any, aval: ShapedArray | None = None) -> tuple[Any, ...]:
+    """The MLIR types of an abstract value, of which there is one; arguments as for `aval_to_ir_type`."""
 def custom_call(
     call_target_name: str,
     *,
@@ -64,18 +64,28 @@ def i64_attr(i: int) -> Any:
 def ir_attribute(val: Any) -> Any:
     """A value as an attribute: booleans, integers (i64), floats (f64), strings, bytes, NumPy scalars and arrays, dtypes, and sequences and
     dictionaries of such values."""
-def ir_constant(val: Any, *, aval: ShapedArray | None = None) -> Any:
+def ir_constant(
+    val: Any,
+    *,
+    const_lowering: dict[tuple[int, ShapedArray | None], Any] | None = None,
+    aval: ShapedArray | None = None,
+) -> Any:
     """A constant."""
-def ir_constants(val: Any, *, aval: ShapedArray | None = None) -> Sequence[Any]:
-    """The constants that a value is, of which there is one."""
+def ir_constants(
+    val: Any,
+    *,
+    const_lowering: dict[tuple[int, ShapedArray | None], Any] | None = None,
+    aval: ShapedArray | None = None,
+) -> tuple[Any, ...]:
+    """The constants that a value is, of which there is one; arguments as for `ir_constant`."""
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> _LoweringRule:
     """A lowering rule that writes what a Python function of arrays does."""
 def make_ir_context() -> Any:
     """A new context of MLIR with the dialects of StableHLO programs."""
 def module_to_bytecode(module: Any) -> bytes:
     """An MLIR module as bytecode, without a version: for the same version of MLIR."""
-def module_to_string(module: Any) -> str:
-    """The text of an MLIR module, without locations."""
+def module_to_string(module: Any, enable_debug_info: bool | None = None) -> str:
+    """The text of an MLIR module, with locations if enable_debug_info is True."""
 def register_lowering(
     prim: Primitive,
     rule: _LoweringRule,
@@ -84,7 +94,7 @@ def register_lowering(
     cacheable: bool = True,
 ) -> None:
     """Says how an operation is compiled; a rule that there was is replaced. To be called before the operation is first compiled."""
-def shape_tensor(sizes: Sequence[Any]) -> Any:
+def shape_tensor(ctx: Any, sizes: Sequence[Any] | None = None) -> Any:
     """Sizes as one value `i32[n]`: each is a number, or the `ir.Value` of a scalar."""
 def token_type() -> Any:
     """The MLIR type of a token of StableHLO, which orders effects."""

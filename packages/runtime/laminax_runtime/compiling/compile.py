@@ -273,10 +273,10 @@ def _load_or_compile(text: str, assignment: tuple[placement.Device, ...], compil
     A module with dynamic shapes is known by its text before the sizes are found, so that from the disk they need not be.
     """
     # Lazy: with hashlib and zlib it takes 4 ms, and nobody needs it before the first compilation.
-    from laminax_runtime.compiling import compilation_cache
+    from laminax_runtime.compiling import compilation_cache, transformations
 
     key = compilation_cache.make_key(text, assignment, compile_options)
-    if key is None:
+    if key is None or transformations.any_registered():
         return _compile_and_load(text, assignment, compile_options, (), is_dynamic)
     if (loaded := compilation_cache.load(key, assignment, compile_options, name)) is not None:
         return loaded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from laminax_runtime import mlir_bindings
+from laminax_runtime import mlir_bindings, mlir_functions
 
 
 def contents_of_bindings(name: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -24,3 +24,18 @@ def contents_of_bindings(name: str) -> tuple[Callable[[str], Any], Callable[[], 
         return getattr(mlir_bindings(name), attribute)
 
     return find, listed
+
+
+def lower_with_sharding_in_types(ctx: Any, op: Any, aval: Any) -> Any:
+    """The value `op`, for rules that say how what they made is split over a mesh with explicit axes.
+
+    It is `op` itself: laminax puts the sharding of the operation's type on its results after the rule has run.
+    """
+    return op
+
+
+def __getattr__(name: str) -> Any:
+    """jaxlib's functions of modules in serialized form."""
+    if name in ("deserialize_portable_artifact", "hlo_to_stablehlo", "refine_polymorphic_shapes", "serialize_portable_artifact"):
+        return getattr(mlir_functions(), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

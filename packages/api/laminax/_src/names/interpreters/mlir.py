@@ -9,10 +9,11 @@ from laminax_ir.programs.primitive import Primitive
 from laminax_ir.pytrees.pytree import tree_structure
 from laminax_ir.recording.staging import stage
 from laminax_ir.types.avals import ShapedArray
-from laminax._src.names.interpreters.mlir_objects import FunctionOfRule, run_program
 from laminax_lowering.rules.callbacks import emit_callback
 from laminax_lowering.writing.context import FunctionWriter as LoweringRuleContext
 from laminax_lowering.writing.registry import lowering_rules, platform_rules
+
+from laminax._src.names.interpreters.mlir_objects import FunctionOfRule, run_program
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike

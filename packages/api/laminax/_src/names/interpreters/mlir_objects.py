@@ -34,7 +34,7 @@ _open = _Open()
 @functools.cache
 def _operand_type() -> type:
     """The class of what rules are given."""
-    class Operand(mlir_bindings("ir").Value):
+    class Operand(mlir_bindings("ir").Value):  # type: ignore[misc]  # a class that is known when this runs
         """A value of MLIR that is one of the text as well, of the name `name` and the type `aval`."""
 
         def __init__(self, value: Any, known: Value) -> None:
@@ -156,34 +156,44 @@ def dtype_to_ir_type(dtype: Any) -> Any:
     return mlir_bindings("ir").Type.parse(element_type(dtype))
 
 
-def aval_to_ir_type(aval: ShapedArray) -> Any:
-    """The MLIR tensor type of an abstract value; sizes that are expressions are dynamic."""
-    return mlir_bindings("ir").Type.parse(type_text(aval))
+def aval_to_ir_type(ctx: Any, aval: ShapedArray | None = None) -> Any:
+    """The MLIR tensor type of an abstract value; sizes that are expressions are dynamic.
+
+    Args:
+      ctx: the rule's `ctx.module_context`, which JAX 0.12 asks for and laminax does not need; or the abstract value, as for older JAX.
+      aval: the abstract value.
+    """
+    return mlir_bindings("ir").Type.parse(type_text(ctx if aval is None else aval))
 
 
-def aval_to_ir_types(aval: ShapedArray) -> tuple[Any, ...]:
-    """The MLIR types of an abstract value, of which there is one."""
-    return (aval_to_ir_type(aval),)
+def aval_to_ir_types(ctx: Any, aval: ShapedArray | None = None) -> tuple[Any, ...]:
+    """The MLIR types of an abstract value, of which there is one; arguments as for `aval_to_ir_type`."""
+    return (aval_to_ir_type(ctx, aval),)
 
 
-def ir_constant(val: Any, *, aval: ShapedArray | None = None) -> Any:
+def ir_constant(val: Any, *, const_lowering: dict[tuple[int, ShapedArray | None], Any] | None = None,
+                aval: ShapedArray | None = None) -> Any:
     """A constant.
 
     Args:
       val: a number or an array.
+      const_lowering: values for some constants, by the constant's identity and abstract value.
       aval: whose dtype it gets; by default, its own as a NumPy array.
 
     Returns:
       The `ir.Value` of the constant operation, which is written where the rule stands.
     """
+    if const_lowering is not None and (known := const_lowering.get((id(val), aval))) is not None:
+        return known
     array = np.asarray(val, None if aval is None else aval.dtype)
     text = dense(array) if array.ndim else splat(array, (), array.dtype)
     return mlir_bindings("dialects.stablehlo").ConstantOp(mlir_bindings("ir").Attribute.parse(text)).result
 
 
-def ir_constants(val: Any, *, aval: ShapedArray | None = None) -> Sequence[Any]:
-    """The constants that a value is, of which there is one."""
-    return [ir_constant(val, aval=aval)]
+def ir_constants(val: Any, *, const_lowering: dict[tuple[int, ShapedArray | None], Any] | None = None,
+                 aval: ShapedArray | None = None) -> tuple[Any, ...]:
+    """The constants that a value is, of which there is one; arguments as for `ir_constant`."""
+    return (ir_constant(val, const_lowering=const_lowering, aval=aval),)
 
 
 def dense_int_elements(xs: Sequence[int]) -> Any:
@@ -241,13 +251,18 @@ def ir_attribute(val: Any) -> Any:
                     "NumPy array or dtype, or a sequence or dictionary of these.")
 
 
-def shape_tensor(sizes: Sequence[Any]) -> Any:
+def shape_tensor(ctx: Any, sizes: Sequence[Any] | None = None) -> Any:
     """Sizes as one value `i32[n]`: each is a number, or the `ir.Value` of a scalar.
+
+    Args:
+      ctx: the rule's `ctx.module_context`, which JAX 0.12 asks for and laminax does not need; or the sizes, as for older JAX.
+      sizes: the sizes.
 
     Returns:
       The `ir.Value` of the operations, which are written where the rule stands.
     """
     stablehlo, ir = mlir_bindings("dialects.stablehlo"), mlir_bindings("ir")
+    sizes = ctx if sizes is None else sizes
     if all(isinstance(size, (int, np.integer)) for size in sizes):
         return ir_constant(np.asarray(sizes, np.int32))
     one = ir.RankedTensorType.get([1], ir.IntegerType.get_signless(32))
@@ -290,9 +305,9 @@ def make_ir_context() -> Any:
     return context
 
 
-def module_to_string(module: Any) -> str:
-    """The text of an MLIR module, without locations."""
-    return module.operation.get_asm(enable_debug_info=False)
+def module_to_string(module: Any, enable_debug_info: bool | None = None) -> str:
+    """The text of an MLIR module, with locations if enable_debug_info is True."""
+    return module.operation.get_asm(enable_debug_info=bool(enable_debug_info))
 
 
 def module_to_bytecode(module: Any) -> bytes:
