@@ -122,7 +122,6 @@ def test_results_summed_over_the_mapped_axis():
 @pytest.mark.parametrize("call, message", [
     (lambda: laminax.custom_gradient(lambda x: x, remat=True), "remat=True is not supported"),
     (lambda: laminax.custom_vjp(lambda x: x).defvjp(None, None, generic_batching=True), "generic_batching=True"),
-    (lambda: laminax.custom_vjp(lambda x: x).defvjp_with_accums(None, None), "defvjp_with_accums is not supported"),
     (lambda: laminax.custom_vjp(lambda x: x).defremat(None, None, None), "defremat is not supported"),
     (lambda: laminax.custom_vjp(lambda x: x).defremat_with_logs(None, None, None), "defremat_with_logs is not supported"),
     (lambda: lax.erfc(1.0, accuracy=lax.AccuracyMode.HIGHEST), "accuracy=.*HIGHEST.* is not supported"),

@@ -68,6 +68,7 @@ OFFERS: dict[str, str] = {
     "ops.state": "*",
     "ops.symbolic": "*",
     "ops.tokens": "*",
+    "ops.user_operations": "*",
     "ops.windows": "*",
     "options.ambient": "Ambient Override Scope TraceKey UNSET define_ambient subscribe trace_key with_overrides_of_this_thread",
     "options.config": """
@@ -110,7 +111,7 @@ OFFERS: dict[str, str] = {
     "reference.exact_programs": "ExactProgram exact_program split_at_hashes stored",
     "reference.evaluate": "evaluate_primitive reference_rule",
     "refs.ref_primitives": "get_p swap_p",
-    "refs.refs": "Ref RefView ValueRef argument_namer check_aliases check_returned give is_traced read take write",
+    "refs.refs": "Ref RefView ValueRef argument_namer check_aliases check_returned freeze give is_traced new_ref read take write",
     "symbolic.sized_programs": "at_sizes value_at_sizes",
     "symbolic.symbolic_bounds": "bounds",
     "symbolic.symbolic_dims": """

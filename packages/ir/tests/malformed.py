@@ -102,7 +102,7 @@ MODULES = {
 # Their functions take programs, which the type checker's tests make malformed, or have tables in files of their own.
 ELSEWHERE = {"backward_logs", "buffer_callbacks", "calls", "checks", "composite", "custom_partitioning", "exported", "ffi", "hints",
              "linear_call", "linear_solve", "open_sums", "shard_map", "sharding", "state", "symbolic",
-             "tokens"}
+             "tokens", "user_operations"}
 
 
 def has_all_operations(module, right: dict[str, tuple], helpers: set[str]) -> None:

@@ -53,6 +53,7 @@ from laminax_ir.ops.custom_partitioning import bind_custom_partitioning
 from laminax_ir.ops.linear_call import bind_linear_call
 from laminax_ir.ops.loops import fori_loop, scan, while_loop
 from laminax_ir.ops.shard_map import bind_shard_map
+from laminax_ir.ops.user_operations import UserOperation, bind_user_operation
 from laminax_ir.options.config import enable_x64
 from laminax_ir.programs.effects import debug_effect
 from laminax_ir.recording.staging import stage
@@ -200,6 +201,15 @@ def linear_call(f, *xs):
     return bind_linear_call(program, None, xs[:1], xs[1:], "f")
 
 
+class Expanded(UserOperation):
+    def __init__(self, f):
+        super().__init__("f")
+        self.f = f
+
+    def run(self, *xs):
+        return self.f(*xs)
+
+
 def partitioned(f, *xs):
     program, consts = close_over_constants(stage(f, [get_aval(x) for x in xs]))
     return bind_custom_partitioning(program, *consts, *xs, partitioner=None, sharding_rule="", name="f")
@@ -219,6 +229,7 @@ CALLS = {
     "custom_vjp_call": lambda f, *xs: CustomVJPCall(f, None, None, xs, "f").bind(),
     "custom_vmap_call": custom_vmap_call,
     "linear_call": linear_call,
+    "call_hi_primitive": lambda f, *xs: bind_user_operation(Expanded(f), xs),
     "custom_partitioning": partitioned,
     "shard_map": shard_map,
     "name": lambda f, *xs: [name_p.bind(y, name="y") for y in f(*xs)],

@@ -44,6 +44,7 @@ from laminax_ir.ops import (
     sorting,
     special,
     stacking,
+    user_operations,
     windows,
 )
 from laminax_ir.programs.jaxpr import ClosedJaxpr
@@ -214,6 +215,8 @@ _define([F32], jit=lambda x: calls.call_jaxpr(_INNER, *calls.call_jaxpr(_INNER, 
         custom_vjp_tangent=lambda x: calls.custom_vjp_tangent_p.bind(x, bwd=None, num_residuals=0, out_avals=[F32], name="f"),
         custom_vmap_call=lambda x: calls.custom_vmap_call_p.bind(x, call=_INNER, rule=None, name="f"),
         linear_call=lambda x: linear_call.bind_linear_call(_INNER, None, [], [x], "f"),
+        call_hi_primitive=lambda x: user_operations.call_hi_primitive_p.bind(
+            x, operation=user_operations.UserOperation("f"), call_jaxpr=_INNER, num_consts=0),
         custom_linear_solve=lambda x: linear_solve.bind_solve(
             linear_solve.SolveParts(_INNER, None, _INNER, None), linear_solve.SolveParts([], [], [], []), [x]))
 

@@ -15,7 +15,7 @@ OFFERS: dict[str, str] = {
     "base.registry": """
         axis_batching_rule axis_primitives batching_rule batching_rules define_jvp define_linear
         define_zero_derivative is_linear jvp_rule jvp_rules linearize_rule transpose_rule transpose_rules""",
-    "base.zeros": "ZERO zeros_of",
+    "base.zeros": "ZERO Zero zeros_of",
     "batching.batch_axes": "Axis",
     "batching.batching": "BatchTrace BatchTracer",
     "batching.mapped_types": "register_vmappable unregister_vmappable",
@@ -25,10 +25,14 @@ OFFERS: dict[str, str] = {
     "checking.failures": """
         Error all_checks automatic_checks check_error div_checks float_checks index_checks init_error nan_checks
         user_checks""",
+    "custom.accumulators": "GradAccum NullAccum RefAccum ValAccum",
     "custom.custom_batching": "custom_vmap sequential_vmap",
     "custom.custom_solve": "custom_linear_solve custom_root",
     "custom.custom_transposes": "custom_transpose",
+    "custom.derived_rules": "jvp_from_lin linearize_from_jvp vjp_from_jvp vjp_from_lin",
     "custom.rule_arguments": "CustomVJPException stop_gradient",
+    "custom.rule_batching": "bdims_at_front unmap_avals vmap_rule",
+    "custom.user_operations": "HiPrim",
     "differentiation.differentiation": "DualTracer JVPTrace",
     "differentiation.gradient_refs": "DidntWant DontWant GradRef GradValue",
     "programs.passes": "fwd_and_bwd",

@@ -7,7 +7,7 @@ from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types.avals import ShapedArray
 from typing import Any
 from laminax._src.names.interpreters.ad import UndefinedPrimal as UndefinedPrimal
-from laminax._src.names.interpreters.ad import Zero as Zero
+from laminax_transforms.base.zeros import Zero as Zero
 from laminax_transforms.differentiation.differentiation import DualTracer as JVPTracer
 from laminax_transforms.differentiation.differentiation import JVPTrace as JVPTrace
 

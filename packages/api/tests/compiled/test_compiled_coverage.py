@@ -26,7 +26,7 @@ EXCEPTIONS = {
                      "reduce_scatter", "reshard", "shard_map", "sharding_constraint"), _COMMUNICATION),
     **dict.fromkeys(("all_gather_reduced", "preduced", "reduced_vary_cast", "unreduced_psum", "unreduced_reduce_scatter",
                      "vary_unreduced_cast"), "of terms of sums over devices: eight_devices/cases_of_open_sums_per_device"),
-    **dict.fromkeys(("composite", "custom_partitioning", "linear_call", "call_exported"), _ITS_PROGRAM),
+    **dict.fromkeys(("composite", "custom_partitioning", "linear_call", "call_exported", "call_hi_primitive"), _ITS_PROGRAM),
     **dict.fromkeys(("device_put", "layout_constraint", "dce_sink", "stage", "xla_metadata_value"), _NO_VALUE),
     **dict.fromkeys(("debug_callback", "io_callback"), "an effect: test_callbacks runs it"),
     "inspect_sharding": "an effect: eight_devices/cases_of_pictures runs it",

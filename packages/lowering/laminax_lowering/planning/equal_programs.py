@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
+from laminax_ir.ops.user_operations import call_hi_primitive_p
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.tracing.operation_attributes import attributes_of, in_use
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _IGNORED: dict[Primitive, frozenset[str]] = {
     custom_jvp_call_p: frozenset({"jvp"}), custom_vjp_call_p: frozenset({"fwd", "bwd"}), custom_vmap_call_p: frozenset({"rule"}),
-    checkpoint_p: frozenset({"policy"}),
+    checkpoint_p: frozenset({"policy"}), call_hi_primitive_p: frozenset({"operation"}),
 }
 _ATOMS = frozenset((bool, int, str))  # most parameters, and the elements of most others
 

@@ -12,7 +12,7 @@ from laminax_ir.ops.shape import broadcast, full, full_like
 from laminax_ir.ops.sharding import in_memory, reshard
 from laminax_ir.symbolic.symbolic_dims import is_constant_shape
 from laminax_ir.types import dtypes
-from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.avals import ShapedArray, get_aval
 
 
 class _Zero:
@@ -28,6 +28,31 @@ class _Zero:
 
 
 ZERO = _Zero()
+
+
+class Zero:
+    """A tangent or cotangent that is known to be zero, with its type: what rules in JAX's form get in the place of `ZERO`.
+
+    Args:
+      aval: its shape and dtype.
+    """
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray) -> None:
+        self.aval: ShapedArray = aval
+
+    def __repr__(self) -> str:
+        return f"Zero({self.aval.str_short()})"
+
+    @staticmethod
+    def from_primal_value(value: Any) -> Zero:
+        """The zero tangent of a value."""
+        return Zero(get_aval(value).to_tangent_aval())
+
+    def instantiate(self) -> Any:
+        """An array of zeros."""
+        return zeros_of(self.aval)
 
 
 def instantiate(tangent: Any, primal_aval: ShapedArray) -> Any:

@@ -16,6 +16,7 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import function_name
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_transforms.base.zeros import ZERO, instantiate, instantiate_cotangent
+from laminax_transforms.custom.accumulators import accumulators, sums
 from laminax_transforms.custom.decorated import DecoratedFunction
 from laminax_transforms.custom.rule_arguments import (
     CustomVJPPrimal,
@@ -203,6 +204,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         self.symbolic_zeros = False
         self.optimize_remat = False
         self.has_logs = False
+        self.has_accums = False
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False, optimize_remat: bool = False,
                generic_batching: bool = False) -> None:
@@ -228,6 +230,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         self.symbolic_zeros = symbolic_zeros
         self.optimize_remat = optimize_remat
         self.has_logs = False
+        self.has_accums = False
 
     def defvjp_with_logs(self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False, optimize_remat: bool = False,
                          generic_batching: bool = False) -> None:
@@ -249,12 +252,22 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
 
     def defvjp_with_accums(self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False,
                            optimize_remat: bool = False, generic_batching: bool = False) -> None:
-        """Not supported: a backward rule that takes accumulators.
+        """Defines the rules, as `defvjp` does; the backward rule adds the cotangents to accumulators that it gets.
 
-        Raises:
-          NotImplementedError: always.
+        Args:
+          fwd, symbolic_zeros, optimize_remat, generic_batching: as for `defvjp`.
+          bwd: `bwd(*nondiff, residuals, cotangent, *accumulators)`, with one accumulator for each leaf of the arguments, in their
+            structure, whose method `accum` adds a cotangent. That of an argument that is not differentiated is a `NullAccum`, which drops
+            it. It returns None or a dictionary of values that it logs, as for `defvjp_with_logs`.
+
+        Example:
+          >>> f = custom_vjp(lambda x: 2 * x)
+          >>> f.defvjp_with_accums(lambda x: (f(x), None), lambda _, ct, x_accum: x_accum.accum(2 * ct))
+          >>> grad(f)(1.0)
+          Array(2., dtype=float32, weak_type=True)
         """
-        raise _unsupported("defvjp_with_accums", "Return the cotangents, and add them to references with vjp(...)[1].with_refs")
+        self.defvjp(fwd, bwd, symbolic_zeros, optimize_remat, generic_batching)
+        self.has_accums = True
 
     def defremat(self, fwd: Callable[..., Any], rem: Callable[..., Any], bwd: Callable[..., Any], generic_batching: bool = False) -> None:
         """Not supported, as in JAX without its options `jax_custom_vjp3` and `jax_remat3`: rules for rematerialization.
@@ -328,18 +341,21 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
             if not is_array_like(leaf) and not isinstance(leaf, Ref):
                 raise TypeError(f"Custom VJP fwd rule {rule} for function {name}: residuals must be arrays, got {leaf!r}")
         types.append((tree, out_avals))
-        return results, residuals, lambda values, cts: self._run_bwd(arguments, tree, out_avals, residual_tree, values, cts)
+        wanted = tuple(perturbed)
+        return results, residuals, lambda values, cts: self._run_bwd(arguments, tree, out_avals, residual_tree, values, cts, wanted)
 
     def _run_bwd(self, arguments: RuleArguments, out_tree: Any, out_avals: Any, residual_tree: Any, residuals: Sequence[Any],
-                 cts: Sequence[Any]) -> list[Any]:
-        """The backward rule for one run of the forward rule."""
+                 cts: Sequence[Any], wanted: Sequence[bool]) -> list[Any]:
+        """The backward rule for one run of the forward rule, whose operands in the wanted places have tangents."""
         cts = [ZERO if ct is None else ct for ct in cts]
         if self.symbolic_zeros:
             cts = [SymbolicZero(aval.to_ct_aval()) if ct is ZERO else ct for ct, aval in zip(cts, out_avals)]
         else:
             cts = [instantiate_cotangent(ct, aval) for ct, aval in zip(cts, out_avals)]
-        result = cast(Callable, self.bwd)(*arguments.nondiff_values(), tree_unflatten(residual_tree, residuals),
-                                          tree_unflatten(out_tree, cts))
+        given = (*arguments.nondiff_values(), tree_unflatten(residual_tree, residuals), tree_unflatten(out_tree, cts))
+        if self.has_accums:
+            return self._accumulated(arguments, given, wanted)
+        result = cast(Callable, self.bwd)(*given)
         if self.has_logs:
             result, logs = split_logs("Custom VJP bwd rule", function_name(self.bwd), "defvjp_with_logs", result)
             checked = self._checked_cotangents(arguments, result)
@@ -347,6 +363,18 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
                 log(logs, function_name(self.fun))
             return checked
         return self._checked_cotangents(arguments, result)
+
+    def _accumulated(self, arguments: RuleArguments, given: tuple, wanted: Sequence[bool]) -> list[Any]:
+        """What a backward rule that takes accumulators adds to them."""
+        accums = accumulators(arguments.in_avals, wanted)
+        logs = cast(Callable, self.bwd)(*given, *arguments.split(accums))
+        if logs is not None and not isinstance(logs, dict):
+            raise TypeError(f"Custom VJP bwd rule {function_name(self.bwd)} was registered with defvjp_with_accums, and so must return "
+                            f"None or a dict of backward-pass log entries, but got {logs!s:.80} of type {type(logs).__name__}. Add "
+                            "cotangents to the accumulators, with accum.")
+        if logs:
+            log(checked_logs("Custom VJP bwd rule", function_name(self.bwd), logs), function_name(self.fun))
+        return [_of_dtype(ct, aval.to_ct_aval().dtype) for ct, aval in zip(sums(accums), arguments.in_avals)]
 
     def _checked_cotangents(self, arguments: RuleArguments, result: tuple[ArrayLike | None, ...]) -> list[Any]:
         rule = function_name(self.bwd)
@@ -388,11 +416,20 @@ def split_logs(what: str, rule: str, definer: str, result: Any) -> tuple[Any, di
     if logs is not None and not isinstance(logs, dict):
         raise TypeError(f"{what} {rule} was defined with {definer}, and so the second element of the pair that it produces, the logs, "
                         f"must be None or a dict; got {logs!s:.80} of type {type(logs).__name__}.")
+    return cts, checked_logs(what, rule, logs or {})
+
+
+def checked_logs(what: str, rule: str, logs: dict[Any, Any]) -> dict[Any, Any]:
+    """The logs of a backward rule.
+
+    Raises:
+      TypeError: if a value is no array.
+    """
     for path, leaf in tree_flatten_with_path(logs)[0]:
         if not is_array_like(leaf):
             raise TypeError(f"{what} {rule}: what it logs must be arrays, got {leaf!r:.80} of type {type(leaf).__name__} at "
                             f"{keystr(path)}.")
-    return cts, logs or {}
+    return logs
 
 
 class _Hole:
@@ -442,6 +479,13 @@ def _checked_cotangent(ct: Any, expected: ShapedArray) -> Any:
         if dtypes.issubdtype(aval.dtype, np.complexfloating if expected.dtype.kind == "c" else dtypes.floating):
             return in_exact_dtype(ct, expected.dtype)
     raise _OfAnotherType(_long(aval))
+
+
+def _of_dtype(ct: Any, dtype: np.dtype) -> Any:
+    """A cotangent that was accumulated, in the dtype of its operand's cotangents."""
+    if ct is ZERO or dtype == dtypes.float0:
+        return ZERO
+    return ct if get_aval(ct).dtype == dtype else in_exact_dtype(ct, dtype)
 
 
 def _unsupported(method: str, instead: str) -> NotImplementedError:

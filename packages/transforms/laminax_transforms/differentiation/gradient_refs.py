@@ -81,8 +81,17 @@ class PullbackWithRefs:
         self.entries = entries
 
     def __call__(self, *cotangents: Any) -> Any:
+        return self.placed(self.values(*cotangents))
+
+    def values(self, *cotangents: Any) -> list[Any]:
+        """The cotangents of the leaves of the arguments; None where none is wanted."""
+        return [None if isinstance(entry, DontWant) else ct
+                for entry, ct in zip(self.entries, self.pull_back(cotangents, self.program))]
+
+    def placed(self, values: Sequence[Any]) -> Any:
+        """What a call returns: the values, but for those that it adds to their references."""
         placed: list[Any] = []
-        for entry, ct in zip(self.entries, self.pull_back(cotangents, self.program)):
+        for entry, ct in zip(self.entries, values):
             if isinstance(entry, Ref):
                 write("ref_addupdate", entry, (), ct)
                 placed.append(GradRef())

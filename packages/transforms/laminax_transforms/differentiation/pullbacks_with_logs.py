@@ -9,6 +9,7 @@ from laminax_ir.pytrees.pytree import tree_flatten, tree_unflatten
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.types.avals import get_aval
+from laminax_transforms.differentiation.gradient_refs import PullbackWithRefs
 from laminax_transforms.differentiation.logging_programs import Log, logging_program
 
 
@@ -27,9 +28,11 @@ class PullbackWithLogs:
     def __call__(self, *cotangents: Any) -> tuple[Any, dict[Any, Any]]:
         leaves, in_tree = tree_flatten(cotangents)
         trees: list[Any] = []
+        towards_refs = self.pull_back if isinstance(self.pull_back, PullbackWithRefs) else None
+        compute = self.pull_back if towards_refs is None else towards_refs.values
 
         def flat(*values: Any) -> list[Any]:
-            results, tree = tree_flatten(self.pull_back(*tree_unflatten(in_tree, values)))
+            results, tree = tree_flatten(compute(*tree_unflatten(in_tree, values)))
             trees.append(tree)
             return results
 
@@ -37,7 +40,16 @@ class PullbackWithLogs:
         program, logs = logging_program(recorded)
         outs = eval_jaxpr(program.jaxpr, program.consts, *map(shaped, leaves))
         count = len(recorded.out_avals)
-        return tree_unflatten(trees[0], outs[:count]), _by_name(logs, outs[count:])
+        results = tree_unflatten(trees[0], outs[:count])
+        return results if towards_refs is None else towards_refs.placed(results), _by_name(logs, outs[count:])
+
+    def with_refs(self, *maybe_ct_refs: Any) -> PullbackWithLogs:
+        """The pullback that adds cotangents to references, as `with_refs` of the pullback without logs, and gives logs.
+
+        Args:
+          *maybe_ct_refs: for each leaf of the arguments a reference, `ad.GradValue()` or `ad.DontWant()`.
+        """
+        return PullbackWithLogs(self.name, self.pull_back.with_refs(*maybe_ct_refs))  # type: ignore[attr-defined]
 
 
 def _by_name(logs: Sequence[Log], values: Sequence[Any]) -> dict[Any, Any]:

@@ -63,10 +63,10 @@ def _custom_jvp_call_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequ
 
 @transpose_rule(custom_jvp_call_p)
 def _custom_jvp_call_transpose(cts: Sequence[Any], *operands: Any, call_jaxpr: ClosedJaxpr, **_params: Any) -> Sequence[Any]:
-    return _transpose_linear_call(cts, operands, call_jaxpr)
+    return transpose_linear_call(cts, operands, call_jaxpr)
 
 
-def _transpose_linear_call(cts: Sequence[Any], operands: Sequence[Any], closed: ClosedJaxpr) -> list[Any]:
+def transpose_linear_call(cts: Sequence[Any], operands: Sequence[Any], closed: ClosedJaxpr) -> list[Any]:
     """The call is linear in the marked operands: its adjoint is that of its jaxpr, and its rule is not needed."""
     linear = tuple(is_linear(x) for x in operands)
     adjoint = transpose_jaxpr(closed, linear, tuple(ct is not ZERO for ct in cts))

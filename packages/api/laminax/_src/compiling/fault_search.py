@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
 from laminax_ir.ops import calls
 from laminax_ir.ops.control_primitives import cond_p, scan_p, while_p
 from laminax_ir.ops.linear_call import linear_call_p
+from laminax_ir.ops.user_operations import call_hi_primitive_p
 from laminax_ir.options import config
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from laminax_ir.programs.primitive import Primitive
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _CALLS = {calls.jit_p: "jaxpr", calls.checkpoint_p: "jaxpr", calls.custom_jvp_call_p: "call_jaxpr",
           calls.custom_vjp_call_p: "call_jaxpr", calls.custom_vmap_call_p: "call",
-          linear_call_p: "call"}
+          linear_call_p: "call", call_hi_primitive_p: "call_jaxpr"}
 
 
 def run_checked(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], name: str) -> list[Any]:

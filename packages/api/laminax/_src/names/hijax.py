@@ -1,18 +1,25 @@
-"""Types and operations of one's own over those of arrays (JAX's hijax), which are not supported.
+"""Operations of one's own with all their rules, and types of values over those of arrays (JAX's hijax).
 
-Libraries define such types and operations when they are imported, and may never use them. They can be defined here too; what
-uses them says that it is not supported.
+The operations are `HiPrim`. The types are not supported: libraries define some when they are imported, and may never use them. They can be
+defined here too; what uses them says that it is not supported.
 """
 
 from __future__ import annotations
 
 from typing import Any, Callable, NoReturn
 
+from laminax_transforms.custom.accumulators import GradAccum, NullAccum, RefAccum, ValAccum
+from laminax_transforms.custom.derived_rules import jvp_from_lin, linearize_from_jvp, vjp_from_jvp, vjp_from_lin
+from laminax_transforms.custom.rule_batching import bdims_at_front, unmap_avals, vmap_rule
+from laminax_transforms.custom.user_operations import HiPrim
+
 from laminax._src.names.interpreters.ad import Zero, instantiate_zeros, is_undefined_primal
 
 __all__ = [
-    "AvalMutableQDD", "AvalQDD", "HiPrim", "HiPrimitive", "HiType", "MutableHiType", "VJPHiPrimitive", "Zero", "aval_method",
-    "aval_property", "control_flow_allowed_effects", "cur_qdd", "instantiate_zeros", "is_undefined_primal", "register_hitype",
+    "AvalMutableQDD", "AvalQDD", "GradAccum", "HiPrim", "HiPrimitive", "HiPspec", "HiType", "MappingSpec", "MutableHiType", "NullAccum",
+    "RefAccum", "VJPHiPrimitive", "ValAccum", "Zero", "aval_method", "aval_property", "bdims_at_front", "control_flow_allowed_effects",
+    "cur_qdd", "instantiate_zeros", "is_undefined_primal", "jvp_from_lin", "linearize_from_jvp", "register_hitype", "unmap_avals",
+    "vjp_from_jvp", "vjp_from_lin", "vmap_rule",
 ]
 
 
@@ -48,19 +55,15 @@ class HiPrimitive:
                 "Use a pytree of arrays, or references to arrays (new_ref).")
 
 
-class HiPrim:
-    """An operation on values of types of one's own, with its rules as methods: it can be defined, and not be called."""
-
-    def __call__(self, *operands: Any) -> NoReturn:
-        """Not supported.
-
-        Raises:
-          NotImplementedError: always.
-        """
-        _refuse(f"the operation {type(self).__name__}, an experimental.hijax.HiPrim", "Use custom_vjp.")
-
-
 VJPHiPrimitive = HiPrim  # its name before JAX 0.12
+
+
+class MappingSpec:
+    """A base class for what `vmap` is told of values of a type of one's own: its subclasses can be defined."""
+
+
+class HiPspec:
+    """A base class for what `shard_map` is told of values of a type of one's own: its subclasses can be defined."""
 
 
 class AvalQDD:

@@ -28,7 +28,7 @@ def _jit(*operands: list[Any], jaxpr: ClosedJaxpr, **params: Any) -> list[list[A
     return joined(out[:count], out[count:], expanded.out_varying, order)
 
 
-def _define_inlined(primitive: Primitive, program: str) -> None:
+def define_inlined(primitive: Primitive, program: str) -> None:
     """The function itself is expanded: rules of the first order, and memory that a first derivative would save, do not concern it."""
     @taylor_rule(primitive)
     def rule(*operands: list[ArrayLike], **params: Any) -> Any:
@@ -36,7 +36,7 @@ def _define_inlined(primitive: Primitive, program: str) -> None:
         return taylor_flat(lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), operands, len(operands[0]) - 1)
 
 
-_define_inlined(checkpoint_p, "jaxpr")
-_define_inlined(custom_jvp_call_p, "call_jaxpr")
-_define_inlined(custom_vjp_call_p, "call_jaxpr")
-_define_inlined(custom_vmap_call_p, "call")
+define_inlined(checkpoint_p, "jaxpr")
+define_inlined(custom_jvp_call_p, "call_jaxpr")
+define_inlined(custom_vjp_call_p, "call_jaxpr")
+define_inlined(custom_vmap_call_p, "call")

@@ -10,7 +10,7 @@ from laminax_ir.ops.elementwise import add_p
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms.base import registry
-from laminax_transforms.base.zeros import ZERO, zeros_of
+from laminax_transforms.base.zeros import ZERO, Zero, zeros_of
 from laminax_transforms.custom.rule_arguments import CustomVJPException
 from laminax_transforms.differentiation.differentiation import DualTracer as JVPTracer
 from laminax_transforms.differentiation.differentiation import JVPTrace
@@ -20,13 +20,17 @@ from laminax._src.names.interpreters.tables import RuleMapping
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
 
-__all__ = ["CustomVJPException", "JVPTrace", "JVPTracer"]
+__all__ = ["CustomVJPException", "JVPTrace", "JVPTracer", "Zero"]
 
 add_jaxvals_p = add_p
 
 
-class _StandIn:
-    """Stands for a value of which the aval is known."""
+class UndefinedPrimal:
+    """Stands for an operand with respect to which an operation is transposed.
+
+    Args:
+      aval: its shape and dtype.
+    """
 
     __slots__ = ("aval",)
 
@@ -34,36 +38,7 @@ class _StandIn:
         self.aval: ShapedArray = aval
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.aval.str_short()})"
-
-
-class Zero(_StandIn):
-    """A tangent or cotangent that is known to be zero.
-
-    Args:
-      aval: its shape and dtype.
-    """
-
-    __slots__ = ()
-
-    @staticmethod
-    def from_primal_value(value: Any) -> Zero:
-        """The zero tangent of a value."""
-        return Zero(get_aval(value).to_tangent_aval())
-
-    def instantiate(self) -> Any:
-        """An array of zeros."""
-        return zeros_of(self.aval)
-
-
-class UndefinedPrimal(_StandIn):
-    """Stands for an operand with respect to which an operation is transposed.
-
-    Args:
-      aval: its shape and dtype.
-    """
-
-    __slots__ = ()
+        return f"UndefinedPrimal({self.aval.str_short()})"
 
 
 def is_undefined_primal(x: Any) -> bool:

@@ -1,0 +1,77 @@
+"""Calls of operations that users define with rules of their own (JAX's hijax primitives).
+
+An operation is an object, whose `run` computes the results by other operations. Where it is evaluated, that is all; every other trace meets
+an equation of it, with the program of `run` for those who have no use for the rules: lowering, evaluation, Taylor series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from laminax_ir.ops.calls import bind_program, close_over_constants
+from laminax_ir.programs.check_rules import call_faults, check_rule
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import CALL_TRAITS, Primitive, effects_rule, shape_rule
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.trace import eval_trace, state
+from laminax_ir.types.avals import ShapedArray, get_aval
+
+call_hi_primitive_p = Primitive("call_hi_primitive", multiple_results=True, family="user_operations", traits=CALL_TRAITS)
+
+
+class UserOperation:
+    """An operation on flat lists of values, and its rules. A rule runs under the trace that is current where it is applied.
+
+    Args:
+      name: the operation's name.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name: str = name
+
+    def run(self, *operands: Any) -> list[Any]:
+        """The results, by other operations."""
+        raise NotImplementedError
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The results and their tangents; tangents may be symbolic zeros on both sides."""
+        raise NotImplementedError
+
+    def linearize(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The results, and their tangents as a linear program; the trace of the tangents is current."""
+        raise NotImplementedError
+
+    def transpose(self, cts: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any] | None:
+        """Cotangents of the linear operands, in whose places are their avals. None if the transpose is that of the program of `run`."""
+        return None
+
+    def batch(self, axis: Any, operands: Sequence[Any], batch_axes: Sequence[int | None]) -> tuple[list[Any], list[int | None]]:
+        """The results over a batch and their batch axes."""
+        raise NotImplementedError
+
+
+@shape_rule(call_hi_primitive_p)
+def _user_operation_shape(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_params: Any) -> list[ShapedArray]:
+    return call_jaxpr.out_avals
+
+
+@effects_rule(call_hi_primitive_p)
+def _user_operation_effects(*_avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_params: Any) -> frozenset[Any]:
+    return call_jaxpr.effects
+
+
+@check_rule(call_hi_primitive_p)
+def _user_operation_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, operation: UserOperation,
+                           call_jaxpr: ClosedJaxpr, num_consts: int) -> Iterable[Any]:
+    return call_faults(f"the operation {operation.name}", call_jaxpr, in_avals)
+
+
+def bind_user_operation(operation: UserOperation, operands: Sequence[Any]) -> list[Any]:
+    """Binds an operation; what its `run` closes over becomes operands, which the rules do not get."""
+    if state.trace is eval_trace:
+        return operation.run(*operands)
+    closed = stage(operation.run, [get_aval(x) for x in operands], operation.name, keeps_refs=True)
+    program, consts = close_over_constants(closed)
+    return bind_program(call_hi_primitive_p, program.effects, [*consts, *operands],
+                        {"operation": operation, "call_jaxpr": program, "num_consts": len(consts)})
