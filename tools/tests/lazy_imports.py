@@ -16,6 +16,7 @@ _COMPILED = "`jit` is loaded when a function is compiled; arrays are made withou
 _SYMBOLIC = "for programs with symbolic sizes"
 _FLOOR = "few of the numerics trace or move arrays, and all of them import the floor"
 _SIZED = "for programs that are called at sizes that were names when they were traced"
+_PROCESSES = "for programs of several processes only; it loads the standard library's sockets, JSON or hashes"
 _CONTENTS = "a table of contents: loaded with the first name that needs it"
 
 # (module, what it imports): why inside a function.
@@ -39,6 +40,9 @@ LAZY: dict[tuple[str, str], str] = {
     ("laminax_lowering.lower", "laminax_lowering.writing.dynamic_shapes"): _SYMBOLIC,
     ("laminax_runtime.base.errors", "laminax_runtime._jaxlib"): "loading jaxlib waits until something runs",
     ("laminax_runtime.base.options", "laminax_runtime.base.loggers"): "with the standard library's logging, which takes 5 ms",
+    ("laminax_runtime.backends.processes", "laminax_runtime.backends.coordinator"): _PROCESSES,
+    ("laminax_runtime.backends.processes", "laminax_runtime.backends.process_watch"): _PROCESSES,
+    ("laminax._src.parallel.transfers", "laminax._src.parallel.process_values"): _PROCESSES,
     ("laminax_runtime.compiling.compile", "laminax_runtime.compiling.program_agreement"): "for programs of several processes only",
     ("laminax_runtime.compiling.compile", "laminax_runtime.compiling.transformations"): "passes of the user's own are rare",
     ("laminax_runtime.compiling.compile", "laminax_runtime.compiling.compilation_cache"):

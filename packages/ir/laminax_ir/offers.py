@@ -80,6 +80,7 @@ OFFERS: dict[str, str] = {
     "options.config_options": "ValueType boolean define find one_of",
     "options.fixed_options": "warn_of_environment",
     "options.interning": "Interned",
+    "options.records": "Record",
     "options.restoring": "Restoring Together",
     "options.user_contexts": "make_user_context",
     "programs.calling_conventions": "CallingConvention HostTransfer PartitionedCall inspection_key partitioner_key",

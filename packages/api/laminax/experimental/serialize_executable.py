@@ -7,7 +7,6 @@ there is `laminax.export`, which keeps the program before it is compiled. Loadin
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 from typing import Any, Sequence
 
 from laminax._src.compiling.stages import Compiled
@@ -35,7 +34,7 @@ def serialize(compiled: Compiled) -> tuple[bytes, Any, Any]:
         raise TypeError(f"serialize: expected a compiled function, jit(f).lower(...).compile(), got {compiled!r} of type "
                         f"{type(compiled).__name__}")
     _, (signature, program) = compiled.__reduce__()
-    return pickle.dumps((replace(signature, in_tree=None, out_tree=None), program)), compiled.in_tree, compiled.out_tree
+    return pickle.dumps((signature.replace(in_tree=None, out_tree=None), program)), compiled.in_tree, compiled.out_tree
 
 
 def deserialize_and_load(serialized: bytes, in_tree: Any, out_tree: Any, backend: str | None = None,
@@ -61,4 +60,4 @@ def deserialize_and_load(serialized: bytes, in_tree: Any, out_tree: Any, backend
                                   f"{list(devices)}, for which it was compiled")
     if backend is not None and backend != devices[0].platform:
         raise ValueError(f"deserialize_and_load: the function was compiled for {devices[0].platform}, not for backend={backend!r}")
-    return Compiled(replace(signature, in_tree=in_tree, out_tree=out_tree), program)
+    return Compiled(signature.replace(in_tree=in_tree, out_tree=out_tree), program)

@@ -8,16 +8,15 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from laminax_ir.options.ambient import UNSET, Ambient, Override, add_option, check_hashable, invalidate_trace_keys, lock, notify
+from laminax_ir.options.records import Record
 
 # --- what values an option takes ---
 
 
-@dataclass(frozen=True, slots=True)
-class ValueType:
+class ValueType(Record):
     """The values an option accepts.
 
     `check` returns the normalised value or raises ValueError; `parse` does the same for an environment variable's

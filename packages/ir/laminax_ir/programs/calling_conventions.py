@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from laminax_ir.options.records import Record
 from laminax_ir.types.avals import ShapedArray
 
 
@@ -19,8 +20,7 @@ def partitioner_key(index: int) -> str:
     return f"laminax_partitioner_{index}_"
 
 
-@dataclass(frozen=True)
-class PartitionedCall:
+class PartitionedCall(Record):
     """A call whose program on one device a function of Python makes.
 
     partitioner: from the shardings of operands and results that the compiler proposes to the text of the module of one device, and the
@@ -32,8 +32,7 @@ class PartitionedCall:
     results: tuple[ShapedArray, ...]
 
 
-@dataclass(frozen=True)
-class HostTransfer:
+class HostTransfer(Record):
     """A function of Python that a program calls by sending values to the host and receiving others.
 
     function: takes one NumPy array per element of `operands`, and returns one per element of `results`.

@@ -7,13 +7,11 @@ lowering threads a token through them.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 
-@dataclass(unsafe_hash=True)  # not frozen, since subclasses written for JAX set attributes in __init__
 class Effect:
     """A kind of effect.
 
@@ -21,8 +19,20 @@ class Effect:
       name: the printed name; that of the class by default.
       is_ordered: whether such effects keep the order in which the program states them.
     """
-    name: str = ""
+    name: str = ""  # of the class, since subclasses written for JAX may have an __init__ of their own
     is_ordered: bool = False
+
+    def __init__(self, name: str = "", is_ordered: bool = False) -> None:
+        self.name = name
+        self.is_ordered = is_ordered
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.name == other.name and self.is_ordered == other.is_ordered
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.is_ordered))
 
     def __repr__(self) -> str:
         return self.name or type(self).__name__

@@ -8,7 +8,6 @@ zeros, and which NaN or which of two zeros comes out is nobody's to say. Then, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Sequence
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from laminax_ir.key_arrays.keys import from_records, physical_aval, random_wrap_p
 from laminax_ir.ops import conversion, elementwise, random_bits, shape_primitives, slicing
+from laminax_ir.options.records import Record
 from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.reference.evaluate import apply, reference_rule, to_numpy
@@ -154,8 +154,7 @@ def exact_program(closed: ClosedJaxpr) -> ExactProgram | None:
     return ExactProgram(closed)
 
 
-@dataclass(frozen=True)
-class SplitProgram:
+class SplitProgram(Record):
     """A program in two parts: NumPy computes what hashes keys, the compiler all that follows from it.
 
     hashes: from the program's arguments to the values between the parts.

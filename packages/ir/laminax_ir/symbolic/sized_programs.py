@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from dataclasses import replace as replaced
-from typing import Any, Mapping, NamedTuple
+from typing import Any, Mapping, NamedTuple, Sequence
 
+from laminax_ir.options.records import Record
 from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim, evaluated
 from laminax_ir.symbolic.symbolic_values import dim_as_value_p
@@ -116,19 +117,23 @@ class _Sizing:
             return self.aval(value)
         if isinstance(value, ShapeDtypeStruct):
             return value.update(shape=self.value(value.shape)) if _is_symbolic_aval(value) else value
+        if isinstance(value, Record):
+            changed = self._changed(value, value.record_fields)
+            return value.replace(**changed) if changed else value
         if is_dataclass(value) and not isinstance(value, type):
-            return self._dataclass(value)
+            changed = self._changed(value, [field.name for field in fields(value) if field.init])
+            return replaced(value, **changed) if changed else value
         return value
 
-    def _dataclass(self, value: Any) -> Any:
+    def _changed(self, value: Any, names: Sequence[str]) -> dict[str, Any]:
+        """The attributes that are others at the sizes."""
         changed = {}
-        for field in fields(value):
-            if field.init:
-                old = getattr(value, field.name)
-                new = self.value(old)
-                if new is not old and new != old:
-                    changed[field.name] = new
-        return replaced(value, **changed) if changed else value
+        for name in names:
+            old = getattr(value, name)
+            new = self.value(old)
+            if new is not old and new != old:
+                changed[name] = new
+        return changed
 
     def aval(self, aval: Any) -> Any:
         """The type at the sizes."""

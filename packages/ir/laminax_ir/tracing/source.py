@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from laminax_ir.options import config
 from laminax_ir.options.ambient import Ambient, Scope, subscribe
+from laminax_ir.options.records import Record
 from laminax_ir.tracing.name_stacks import NameStack, no_names
 from laminax_ir.tracing.trace import state
 
@@ -123,8 +123,7 @@ def _is_passed_over_file(filename: str) -> bool:
     return known
 
 
-@dataclass(frozen=True)
-class Position:
+class Position(Record):
     """A place in a file: 1-based line and column."""
     file: str
     line: int

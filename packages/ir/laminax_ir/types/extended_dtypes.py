@@ -7,11 +7,11 @@ its elements are stored, as small arrays of an ordinary dtype. The PRNG keys are
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
+from laminax_ir.options.records import Record
 from laminax_ir.types.arguments import called_with
 
 
@@ -61,8 +61,7 @@ class WordFunctions(NamedTuple):
     bits: Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
-class PRNGImpl:
+class PRNGImpl(Record):
     """A generator of random bits: its name, the tag its key dtype prints, and the shape of a key's uint32 words.
 
     `functions` is None for the generators of `laminax_ir.random.generators`, which are known by name.
@@ -71,10 +70,13 @@ class PRNGImpl:
     name: str
     tag: str
     key_shape: tuple[int, ...]
-    functions: WordFunctions | None = field(default=None, repr=False)
+    functions: WordFunctions | None = None
 
     def __str__(self) -> str:
         return self.tag
+
+    def __repr__(self) -> str:
+        return f"PRNGImpl(name={self.name!r}, tag={self.tag!r}, key_shape={self.key_shape!r})"
 
 
 prng_impls: dict[str, PRNGImpl] = {

@@ -82,6 +82,18 @@ put_constant = guards.for_programs(device_put)
 
 
 @guards.for_programs
+def place_argument(x: Any, sharding: shardings.Sharding) -> ArrayImpl:
+    """An argument where a program expects it: the array itself, or a copy of the value there.
+
+    Raises:
+        DeletedArrayError: it is an array that was deleted or donated.
+    """
+    if type(x) is ArrayImpl:
+        arrays.check_alive(x)
+        return x if x._sharding is sharding else reshard(x, sharding)
+    return device_put(x, sharding)
+
+
 def copy_for_callback(x: Any, device: _jaxlib.Device) -> ArrayImpl | np.ndarray:
     """An array on the device of a value that a program hands to a Python function; it keeps its dtype under all options."""
     if type(x) is not np.ndarray or x.dtype == _float0:

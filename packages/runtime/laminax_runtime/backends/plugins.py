@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from laminax_ir.options.records import Record
 
-@dataclass(frozen=True)
-class Plugin:
+
+class Plugin(Record):
     """A PJRT plugin found on this machine.
 
     `name` is XLA's name for it, `platform` the users' name.
@@ -24,7 +25,7 @@ class Plugin:
     name: str
     platform: str
     library: Path
-    options: dict[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = MappingProxyType({})
 
 
 def find_plugins() -> Iterator[Plugin]:

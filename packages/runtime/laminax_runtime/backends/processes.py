@@ -12,12 +12,13 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_runtime import _jaxlib
-from laminax_runtime.backends.coordinator import Coordinator
-from laminax_runtime.backends.process_watch import Watch
 from laminax_runtime.base import process_options
+
+if TYPE_CHECKING:
+    from laminax_runtime.backends.process_watch import Watch
 
 
 class ProcessFailureError(_jaxlib.XlaRuntimeError):
@@ -77,6 +78,8 @@ def connect(address: str, bind_address: str, num_processes: int, process_id: int
     is_recoverable = process_options.enable_recoverability.value
     service: Any = None
     if process_id == 0:
+        from laminax_runtime.backends.coordinator import Coordinator
+
         of_service = {**limits, "cluster_register_timeout": initialization_timeout, "recoverable": is_recoverable}
         service = (Coordinator(bind_address, num_processes, of_service) if is_recoverable
                    else _jaxlib.make_distributed_service(bind_address, num_processes, **of_service))
@@ -94,6 +97,8 @@ def connect(address: str, bind_address: str, num_processes: int, process_id: int
         state.preemption_sync_manager = _jaxlib.make_preemption_sync_manager()
         state.preemption_sync_manager.initialize(client)
     if is_recoverable:
+        from laminax_runtime.backends.process_watch import Watch
+
         state.watch = Watch(client, process_id, num_processes, heartbeat_timeout)
     state.timeouts = {"initialization_timeout": initialization_timeout, "heartbeat_timeout": heartbeat_timeout,
                       "shutdown_timeout": shutdown_timeout}

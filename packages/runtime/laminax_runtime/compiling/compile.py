@@ -25,7 +25,7 @@ from laminax_ir.types.array_layouts import in_use as layouts_in_use
 from laminax_ir.types.avals import ShapedArray, aval_in, placed_aval
 from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
 from laminax_runtime import _jaxlib
-from laminax_runtime.arrays import arrays, layouts, shardings, transfer
+from laminax_runtime.arrays import layouts, shardings, transfer
 from laminax_runtime.arrays.arrays import ArrayImpl
 from laminax_runtime.backends import ffi, placement, processes, topologies
 from laminax_runtime.base import options
@@ -406,7 +406,7 @@ class Executable:
             self.loaded.execute_sharded(args)
         is_committed = self.is_pinned or any(type(x) is ArrayImpl and x._committed for x in args)
         used = args if self._are_all_kept else [x for x, is_kept in zip(args, self.kept, strict=True) if is_kept]
-        placed = [place_argument(x, sharding) for x, sharding in zip(used, self.in_shardings, strict=True)]
+        placed = [transfer.place_argument(x, sharding) for x, sharding in zip(used, self.in_shardings, strict=True)]
         if layouts_in_use:
             placed = [layouts.with_layout(x, layout) for x, layout in zip(placed, self.parameter_layouts, strict=True)]
         return placed, self.result_handlers(is_committed)
@@ -497,7 +497,7 @@ def _load_executable(serialized: bytes, name: str, platform: str, device_ids: Se
 def place_constant(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl:
     """Puts a program's constant where the program expects it, once instead of in every call; constants do not commit results."""
     try:
-        placed = place_argument(x, sharding)
+        placed = transfer.place_argument(x, sharding)
     except NotImplementedError:
         if x._sharding.is_fully_addressable:
             raise
@@ -508,15 +508,3 @@ def place_constant(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl:
     if placed._sharding is sharding:
         return transfer.as_uncommitted(placed)
     return transfer.with_metadata(placed, placed.aval, sharding, False)
-
-
-def place_argument(x: Any, sharding: shardings.Sharding) -> ArrayImpl:
-    """An argument where the program expects it: the array itself, or a copy of the value there.
-
-    Raises:
-        DeletedArrayError: it is an array that was deleted or donated.
-    """
-    if type(x) is ArrayImpl:
-        arrays.check_alive(x)
-        return x if x._sharding is sharding else transfer.reshard(x, sharding)
-    return transfer.device_put(x, sharding)

@@ -8,7 +8,7 @@ supplied by the layer above, which answers with the results and, if the next suc
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,9 @@ from laminax_runtime.arrays.arrays import ArrayImpl
 from laminax_runtime.backends import meshes, placement, processes
 from laminax_runtime.base import context
 from laminax_runtime.base.members import add_members
-from laminax_runtime.compiling.compile import Executable, place_argument
+
+if TYPE_CHECKING:
+    from laminax_runtime.compiling.compile import Executable
 
 PjitFunction = _jaxlib.PjitFunction
 
@@ -163,7 +165,7 @@ def shard_arg_fallback(x: Any, sharding: shardings.Sharding, layout: Any) -> Arr
     if type(x) is np.ndarray and type(sharding) is shardings.SingleDeviceSharding:
         placed = transfer.copy_to_device(x, sharding)
     else:
-        placed = place_argument(x, sharding)
+        placed = transfer.place_argument(x, sharding)
     return placed if layout is None or not layouts_in_use else layouts.with_layout(placed, layout.layout)
 
 

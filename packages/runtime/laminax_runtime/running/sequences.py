@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from laminax_ir.types.avals import ShapedArray
-from laminax_runtime.arrays import shardings
+from laminax_runtime.arrays import shardings, transfer
 from laminax_runtime.arrays.arrays import ArrayImpl
 from laminax_runtime.backends import placement, processes
 from laminax_runtime.base import options
 from laminax_runtime.compiling import watched
-from laminax_runtime.compiling.compile import Executable, place_argument
+from laminax_runtime.compiling.compile import Executable
 
 
 class Step(NamedTuple):
@@ -138,7 +138,7 @@ class ExecutableSequence:
         is_committed = self.is_pinned or any(type(x) is ArrayImpl and x._committed for x in args)
         values: list[Any] = [None] * self._num_values
         for i in self._used:
-            values[i] = place_argument(args[i], self._shardings[i])
+            values[i] = transfer.place_argument(args[i], self._shardings[i])
         self._run_steps(values, is_committed, tokens)
         for i in self.consumed:
             if type(args[i]) is ArrayImpl and not args[i].is_deleted():

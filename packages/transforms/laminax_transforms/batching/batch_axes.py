@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Callable, Hashable, Sequence
 
 from laminax_ir.ops.shape import broadcast_in_dim, expand_dims, transpose
+from laminax_ir.options.records import Record
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types.avals import ShapedArray, get_aval, insert_axis
 from laminax_transforms.base.registry import batching_rules
 from laminax_transforms.batching.explicit_batches import split_batch
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(Record):
     """A mapped axis: its size, its name (None: nameless), and the mesh axes it is sharded over, if any."""
     size: int
     name: Hashable = None

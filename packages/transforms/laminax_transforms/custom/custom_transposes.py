@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.linear_call import bind_linear_call
+from laminax_ir.options.records import Record
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Var
 from laminax_ir.pytrees.pytree import keystr, structure_errors, tree_flatten, tree_flatten_with_path, tree_unflatten
 from laminax_ir.recording.staging import stage
@@ -167,8 +167,7 @@ def _signature(caller: str, residual_args: Any, linear_args: ArrayLike) -> tuple
     return signature, residuals, linear
 
 
-@dataclass(frozen=True)
-class _Signature:
+class _Signature(Record):
     caller: str
     residual_tree: Any
     linear_tree: Any

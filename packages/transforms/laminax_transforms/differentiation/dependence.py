@@ -11,7 +11,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.ops.calls import checkpoint_p, custom_vmap_call_p, jit_p
-from laminax_ir.ops.control_flow import cond_p, scan_p, while_p
+from laminax_ir.ops.control_primitives import cond_p, scan_p, while_p
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.recording.staging import stage

@@ -6,12 +6,12 @@ tangents, which are mapped), so a function called many times in a program is dif
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Container, Iterator, Mapping, Sequence
 
 from laminax_ir.ops.elementwise import convert_element_type_p
 from laminax_ir.ops.shape_primitives import broadcast_in_dim_p
 from laminax_ir.options import config
+from laminax_ir.options.records import Record
 from laminax_ir.programs.check import check_jaxpr
 from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.recording.evaluation import eval_jaxpr
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 _OF_FILLS = frozenset((broadcast_in_dim_p, convert_element_type_p))
 
 
-@dataclass(frozen=True)
-class JVPJaxpr:
+class JVPJaxpr(Record):
     """`jaxpr(*primals, *nonzero tangents) -> (*results, *nonzero tangents of results)`."""
     jaxpr: ClosedJaxpr
     out_nonzero: tuple[bool, ...]
@@ -66,8 +65,7 @@ def jvp_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate_out: t
     return JVPJaxpr(stage(fun, [*in_avals, *tangent_avals], closed.jaxpr.debug_info), tuple(out_nonzero))
 
 
-@dataclass(frozen=True)
-class LinearizedJaxpr:
+class LinearizedJaxpr(Record):
     """A jaxpr split into its primal part and its linear part.
 
     primal: `(*inputs) -> (*results, *saved residuals)`.
@@ -187,8 +185,7 @@ def _own(x: ArrayLike, trace: StagingTrace) -> bool:
     return type(x) is StagedTracer and x._trace is trace
 
 
-@dataclass(frozen=True)
-class TransposedJaxpr:
+class TransposedJaxpr(Record):
     """`jaxpr(*nonlinear inputs, *nonzero cotangents) -> (*nonzero cotangents of the linear inputs)`."""
     jaxpr: ClosedJaxpr
     out_nonzero: tuple[bool, ...]
@@ -289,8 +286,7 @@ def _spread(values: Sequence[Any], present: Sequence[bool]) -> list[Any]:
     return [next(found) if has else ZERO for has in present]
 
 
-@dataclass(frozen=True)
-class BatchedJaxpr:
+class BatchedJaxpr(Record):
     """A jaxpr over batches, with the batch axis of each result (None: not mapped)."""
     jaxpr: ClosedJaxpr
     out_axes: tuple[int | None, ...]

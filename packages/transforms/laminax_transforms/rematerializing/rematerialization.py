@@ -8,7 +8,6 @@ program, in front of its linear part. Source: Griewank and Walther, "Evaluating 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from laminax_ir.ops.calls import custom_vjp_call_p
 from laminax_ir.ops.sharding import device_put_p
+from laminax_ir.options.records import Record
 from laminax_ir.programs.dce import dce_closed_jaxpr
 from laminax_ir.programs.effects import debug_effect, ordered_debug_effect
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects, subjaxprs
@@ -41,8 +41,7 @@ class Offloadable(NamedTuple):
     dst: Any
 
 
-@dataclass(frozen=True)
-class Rematerialized:
+class Rematerialized(Record):
     """A program split for differentiation.
 
     primal: `(*inputs) -> (*results, *saved values)`.

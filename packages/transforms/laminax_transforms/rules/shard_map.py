@@ -10,7 +10,6 @@ program sums their cotangents (see `varying`).
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
@@ -164,7 +163,7 @@ def _shard_map_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[i
     if split:
         _check_split(axis, split, params)
         rest = tuple(name for name in names if name not in split)
-        axis = replace(axis, size=axis.size // math.prod(params["mesh"].shape[name] for name in split),
+        axis = axis.replace(size=axis.size // math.prod(params["mesh"].shape[name] for name in split),
                        **{"spmd_name" if axis.mesh_axes is None else "mesh_axes": rest or None})
         params = {**params, "unchecked_axes": (*params.get("unchecked_axes", ()), *split)}
     with _axes(params):

@@ -7,7 +7,6 @@ call itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import WRAPPER_ASSIGNMENTS, partial, update_wrapper, wraps
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 from weakref import ref
@@ -15,6 +14,7 @@ from weakref import ref
 import laminax_runtime as runtime
 from laminax_ir.ops.calls import Inline, KeptCall, call_jaxpr
 from laminax_ir.options import config
+from laminax_ir.options.records import Record
 from laminax_ir.pytrees.pytree import tree_unflatten
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.tracing.leaks import check_no_tracers
@@ -61,8 +61,7 @@ if TYPE_CHECKING:  # loaded when something is lowered
     from laminax._src.compiling.abstracted_axes import AbstractedAxes
 
 
-@dataclass(frozen=True)
-class JitOptions:
+class JitOptions(Record):
     """The options of a jitted function, normalised; part of every key."""
     static_argnums: tuple[int, ...] = ()
     static_argnames: tuple[str, ...] = ()
@@ -78,8 +77,7 @@ class JitOptions:
     abstracted_axes: AbstractedAxes | None = None
 
 
-@dataclass(frozen=True)
-class _Given:
+class _Given(Record):
     """The options of `jit` as its caller gave them."""
     in_shardings: Any
     out_shardings: Any
@@ -383,7 +381,7 @@ class JitFunction:
             check_no_tracers(call.leaves)
             where = place(self.name, traced.closed, call.leaves, in_shardings, out_shardings, namer, mesh=mesh,
                           may_lack_devices=may_lack_devices)
-        return replace(where, in_layouts=layouts[0], out_layouts=layouts[1]) if layouts else where
+        return where.replace(in_layouts=layouts[0], out_layouts=layouts[1]) if layouts else where
 
     def mesh(self) -> runtime.Mesh | None:
         """The mesh that calls run on, and that partition specs refer to, if there is one."""

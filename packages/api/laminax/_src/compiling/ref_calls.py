@@ -6,10 +6,10 @@ Python each time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.options import config
+from laminax_ir.options.records import Record
 from laminax_ir.programs.jaxpr import Var
 from laminax_ir.pytrees.pytree import tree_unflatten
 from laminax_ir.refs.refs import Ref, ValueRef, check_aliases, give, take
@@ -39,8 +39,7 @@ class PureCall(Call):
         return lambda i: own(i) if i < count else "a reference that the function closes over"
 
 
-@dataclass(frozen=True)
-class RefUse:
+class RefUse(Record):
     """How a pure program is called in the place of a program with references.
 
     Args:
@@ -79,7 +78,8 @@ def without_refs(traced: TracedFunction) -> tuple[TracedFunction, RefUse]:
         jaxpr = pure.closed.jaxpr
         used = {v for eqn in jaxpr.eqns for v in eqn.invars if type(v) is Var}
         is_donated = tuple([is_written and v in used for v, is_written in zip(jaxpr.invars, pure.written)])
-        found = traced.closed.remember(_QUESTION, (replace(traced, closed=pure.closed, programs={}), pure.written, is_donated))
+        function = TracedFunction(pure.closed, traced.out_tree, traced.name, traced.key)
+        found = traced.closed.remember(_QUESTION, (function, pure.written, is_donated))
     return found[0], RefUse(closed_over, *found[1:])
 
 

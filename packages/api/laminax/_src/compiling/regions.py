@@ -8,12 +8,12 @@ values as its results. Regions of one program whose values are all split alike a
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import stored_aval
 from laminax_ir.options.ambient import with_overrides_of_this_thread
+from laminax_ir.options.records import Record
 from laminax_ir.programs.effects import has_ordered
 from laminax_ir.programs.jaxpr import ClosedJaxpr, subjaxprs
 
@@ -55,8 +55,7 @@ def _has_no_blocks(closed: ClosedJaxpr) -> bool:
     return len(eqns) < 8 and not any(subjaxprs(eqn) for eqn in eqns)
 
 
-@dataclass(frozen=True)
-class _Places:
+class _Places(Record):
     """Where the values of a plan are.
 
     where: the device, or the devices and how the program's arguments and results are split over them.

@@ -36,10 +36,10 @@ class SizedFunction(TracedFunction):
 
     def __init__(self, template: TracedFunction, sizes: tuple[tuple[str, DimSize], ...]) -> None:
         self.__dict__.update(template=template, sizes=sizes, out_tree=template.out_tree, name=template.name, key=template.key, programs={},
-                             sized={})
+                             on_host={}, sized={})
 
     @cached_property
-    def closed(self) -> ClosedJaxpr:  # pyright: ignore
+    def closed(self) -> ClosedJaxpr:
         """The program at the sizes. Running the function does not need it."""
         return at_sizes(self.template.closed, dict(self.sizes))
 

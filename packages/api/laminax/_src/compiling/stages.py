@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, Protocol, Sequence, cast, runtime_checkable
 
 import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.options.records import Record
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.pytrees.pytree import structure_errors, tree_flatten, tree_structure, tree_unflatten
 from laminax_ir.refs.refs import Ref, check_aliases
@@ -48,8 +48,7 @@ def _struct(aval: ShapedArray, sharding: runtime.Sharding | None = None) -> Shap
 CompilerOptions = dict[str, str | bool]
 
 
-@dataclass(frozen=True)
-class ArgInfo:
+class ArgInfo(Record):
     """The type of an argument, and whether its buffer may be overwritten."""
 
     _aval: ShapedArray
@@ -77,8 +76,7 @@ class Wrapped(Protocol):
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(Record):
     """The signature of a traced function: for each leaf of the arguments its type, donation and name; and the types of the results."""
 
     name: str
@@ -384,7 +382,7 @@ class Compiled(_Stage):
             raise TypeError(f"cannot pickle the compiled {self._name}, which has references to arrays of this process")
         names = [signature.namer(i) for i in range(len(signature.in_avals))]
         structs = tuple(ShapeDtypeStruct(s.shape, s.dtype, weak_type=s.weak_type) for s in signature.out_structs)
-        return Compiled, (replace(signature, namer=names.__getitem__, out_structs=structs), self._program)
+        return Compiled, (signature.replace(namer=names.__getitem__, out_structs=structs), self._program)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:

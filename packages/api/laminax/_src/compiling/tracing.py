@@ -7,7 +7,6 @@ avals, the static values, the configuration, and the named axes in scope.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Callable, Hashable, NamedTuple, Sequence
 from weakref import WeakKeyDictionary, ref
@@ -31,16 +30,28 @@ if TYPE_CHECKING:
     from laminax._src.compiling.host_programs import HostProgram
 
 
-@dataclass(frozen=True, eq=False)
 class TracedFunction:
-    """A traced function: its program and the structure of its result."""
-    closed: ClosedJaxpr
-    out_tree: Any
-    name: str
-    key: TraceKey | None = None  # under which it is kept
-    programs: dict[tuple, Any] = field(default_factory=dict, repr=False)  # compiled programs, by devices and options
-    on_host: dict[Any, HostProgram | None] = field(default_factory=dict, repr=False)  # programs of eager calls by device, till compiled
-    sized: dict[tuple, Any] = field(default_factory=dict, repr=False)  # the function at given sizes, if it was traced for all sizes
+    """A traced function: its program and the structure of its result.
+
+    Args:
+      closed: the program.
+      out_tree: the structure.
+      name: the function's name.
+      key: under which it is kept, if it is.
+    """
+
+    def __init__(self, closed: ClosedJaxpr, out_tree: Any, name: str, key: TraceKey | None = None) -> None:
+        self._closed = closed
+        self.out_tree = out_tree
+        self.name = name
+        self.key = key
+        self.programs: dict[tuple, Any] = {}  # compiled programs, by devices and options
+        self.on_host: dict[Any, HostProgram | None] = {}  # programs of eager calls by device, till they are compiled
+        self.sized: dict[tuple, Any] = {}  # the function at given sizes, if it was traced for all sizes
+
+    @property
+    def closed(self) -> ClosedJaxpr:
+        return self._closed
 
     @property
     def general(self) -> ClosedJaxpr:
@@ -268,7 +279,9 @@ class TraceCache:
             from laminax._src.compiling.cache_misses import explain_retrace
             explain_retrace(title, fun, call.namer(fun), key, entries)
         with phase("Tracing", title, avals):
-            found = entries[key] = replace(trace_call(fun, call, avals, transform), key=key)
+            found = trace_call(fun, call, avals, transform)
+        found.key = key
+        entries[key] = found
         return found
 
 

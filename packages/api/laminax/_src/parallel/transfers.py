@@ -29,7 +29,6 @@ from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_runtime.backends import processes
 
-from laminax._src.parallel.process_values import check_same
 from laminax._src.parallel.sharding_constraints import put_traced
 from laminax._src.placement.layouts import put_in_format, sharding_of
 from laminax._src.placement.memory import put_traced_in_memory, sharding_in
@@ -131,6 +130,8 @@ def _check_same(leaves: Sequence[Any], places: Sequence[Any]) -> None:
               and len({d.process_index for d in runtime.devices_of(place)}) == count
               and not isinstance(leaf, (Tracer, PRNGKeyArray)) and getattr(leaf, "is_fully_addressable", True)]
     if shared:
+        from laminax._src.parallel.process_values import check_same
+
         check_same(str(type(shared[0])), shared)
 
 

@@ -7,7 +7,6 @@ arguments, and those that the program itself names. XLA's partitioner chooses th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ import numpy as np
 import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import PRNGKeyArray, physical_aval
 from laminax_ir.ops.placements import constrains_layouts, shardings_in
+from laminax_ir.options.records import Record
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.result_types import is_explicit
 from laminax_ir.tracing import source
@@ -24,8 +24,7 @@ from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace
 from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec
 
 
-@dataclass(frozen=True)
-class Partitioning:
+class Partitioning(Record):
     """Where a program runs, and how it is split over the devices there; part of the key of a compiled program.
 
     devices: in the order in which XLA numbers them.
@@ -55,7 +54,7 @@ class Partitioning:
                 runtime.on_devices(sharding.mesh, runtime.Mesh(grid, ("all",))), sharding.spec, memory_kind=sharding.memory_kind)
 
         grid = np.array(devices, dtype=object)
-        return replace(self, devices=tuple(devices), in_shardings=tuple(map(there, self.in_shardings)), abstract_size=None,
+        return self.replace(devices=tuple(devices), in_shardings=tuple(map(there, self.in_shardings)), abstract_size=None,
                        out_shardings=tuple(map(there, self.out_shardings)), meshes=tuple(map(there, self.meshes)))
 
 

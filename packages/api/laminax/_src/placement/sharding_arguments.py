@@ -7,11 +7,11 @@ compiler's choice.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import laminax_runtime as runtime
 from laminax_ir.ops.sharding import sharding_constraint_p
+from laminax_ir.options.records import Record
 from laminax_ir.pytrees.pytree import PyTreeDef, broadcast_over, tree_flatten, tree_unflatten
 from laminax_ir.tracing.manual_axes import mesh_of_shard_map
 from laminax_ir.tracing.trace import state
@@ -30,8 +30,7 @@ class _Unspecified:
 UNSPECIFIED = _Unspecified()
 
 
-@dataclass(frozen=True)
-class ShardingTree:
+class ShardingTree(Record):
     """A pytree of shardings, hashable: the leaves and their structure."""
     leaves: tuple
     tree: Any
