@@ -352,3 +352,52 @@ def test_what_sizes_that_are_not_known_do_not_do(fun, error, message):
 def test_constraints_on_variables_of_no_argument():
     with pytest.raises(ValueError, match="Encountered dimension variable 'm1' in the constraint '.*' >= 0 that is not appearing in"):
         exported(lambda x: x, "m", constraints=["m >= m1"])
+
+
+@pytest.mark.parametrize("kind, reduce", [("sum", np.add), ("prod", np.multiply), ("max", np.maximum), ("min", np.minimum)])
+@pytest.mark.parametrize("bucket_size", [None, 2, "a size"])
+def test_segments_of_symbolic_numbers(kind, reduce, bucket_size):
+    fun = getattr(laminax.ops, f"segment_{kind}")
+    e = exported_of(lambda x, ids: fun(x, ids, num_segments=x.shape[1], bucket_size=x.shape[2] if bucket_size == "a size" else bucket_size),
+                    ("b, s, k", np.int32), ("b", np.int32))
+    for shape in [(8, 5, 2), (3, 4, 1), (7, 2, 3)]:
+        x, ids = np.arange(np.prod(shape), dtype=np.int32).reshape(shape), np.arange(shape[0], dtype=np.int32) ** 2 % 4 - 1
+        found = np.asarray(e.call(x, ids))
+        for segment in set(ids) & set(range(shape[1])):
+            np.testing.assert_array_equal(found[segment], reduce.reduce(x[ids == segment], axis=0))
+        neutral = {"sum": 0, "prod": 1, "max": np.iinfo(np.int32).min, "min": np.iinfo(np.int32).max}[kind]
+        assert all((found[segment] == neutral).all() for segment in set(range(shape[1])) - set(ids))
+
+
+@pytest.mark.parametrize("reduce, window", [(np.min, lax.min), (np.max, lax.max), (np.sum, lax.add)])
+def test_windows_of_a_symbolic_size(reduce, window):
+    initial = {np.min: np.inf, np.max: -np.inf, np.sum: 0.0}[reduce]
+    e = exported(lambda x: lax.reduce_window(x, np.float32(initial), window, (2, x.shape[0]), (1, 1), "VALID"), "b, 8")
+    for b in (2, 3, 5):
+        x = array(b, 8)
+        windows = np.lib.stride_tricks.sliding_window_view(x, (2, b))
+        np.testing.assert_allclose(e.call(x), reduce(windows, axis=(2, 3)), rtol=1e-6)
+
+
+def test_triangles_below_a_symbolic_diagonal():
+    e = exported(lambda x: (jnp.tril(x @ x.T, k=x.shape[1]), jnp.triu(x @ x.T, k=x.shape[1])), "b, c")
+    for shape in [(3, 1), (4, 2), (2, 5)]:
+        x = array(*shape)
+        for got, expected in zip(e.call(x), (np.tril(x @ x.T, shape[1]), np.triu(x @ x.T, shape[1]))):
+            np.testing.assert_allclose(got, expected, rtol=1e-5)
+
+
+def test_axes_that_may_have_the_size_one_are_not_squeezed_by_default():
+    with pytest.raises(ValueError, match=r"squeeze with axis=None is not supported.*got the shape \(b, 1\).*Give axis"):
+        exported(jnp.squeeze, "b, 1")
+    np.testing.assert_array_equal(exported(lambda x: jnp.squeeze(x, axis=1), "b, 1").call(array(1, 1)), array(1, 1)[:, 0])
+
+
+def test_a_size_that_may_not_be_whole_names_both_shapes():
+    with pytest.raises(InconclusiveDimensionOperation, match=r"Cannot divide evenly the sizes of shapes \(b, 2, 4\) and \(b, -1, 3\)"):
+        exported(lambda x: x.reshape([x.shape[0], -1, 3]), "b, 2, 4")
+
+
+def test_no_square_matrices_of_symbolic_sizes():
+    with pytest.raises(ValueError, match=r"eigh: Argument to symmetric eigendecomposition must be a square matrix.*got f32\[m,n\]"):
+        exported(lambda x: lax.linalg.eigh(x, symmetrize_input=False), "m, n")

@@ -56,6 +56,7 @@ def test_gradient_goes_to_the_rows():
     (lambda: ops.segment_prod(np.ones(2, bool), np.ones(2, int), 2), TypeError, "segment_prod: data must be numbers"),
     (lambda: ops.segment_sum(np.ones(5), np.ones(2, int), 2), ValueError, "shapes for broadcasting"),
     (lambda: ops.segment_sum(np.ones(5), np.ones(2, int), 2, bucket_size=2), ValueError, "one row for each of segment_ids"),
+    (lambda: ops.segment_sum(np.ones(2), np.ones(2, int), 2, bucket_size=1.5), TypeError, "integer"),
     (lambda: ops.segment_sum(np.ones(2), np.ones(2, int), 2, bucket_size=0), ValueError, "bucket_size must be positive, got 0"),
     (lambda: ops.segment_sum([1.0], np.ones(1, int), 2), TypeError, "requires ndarray or scalar arguments"),
 ])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from operator import index
+import operator
 from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
 
 import numpy as np
@@ -161,7 +161,7 @@ def check_per_axis(name: str, what: str, values: tuple[int, ...], rank: int, axe
 
 
 def int_tuple(name: str, what: str, values: Any, rank: int | None = None) -> tuple[int, ...]:
-    """A tuple of ints; `rank` ones for None.
+    """A tuple of ints, or of sizes that are symbolic; `rank` ones for None.
 
     Args:
       name, what: the operation and the argument, for the message.
@@ -177,7 +177,7 @@ def int_tuple(name: str, what: str, values: Any, rank: int | None = None) -> tup
     if values is None and rank is not None:
         return (1,) * rank
     try:
-        return tuple(map(index, values))
+        return tuple(map(size_of, values))
     except TypeError:
         raise TypeError(f"{name}: {what} must be a sequence of integers, got {values!r}") from None
 
@@ -289,7 +289,7 @@ def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int], d
       (0, 3, 1, 2)
     """
     if isinstance(dimension_numbers, ConvDimensionNumbers):
-        return ConvDimensionNumbers(*(tuple(map(index, spec)) for spec in dimension_numbers))
+        return ConvDimensionNumbers(*(tuple(map(operator.index, spec)) for spec in dimension_numbers))
     rank = len(lhs_shape)
     if rank != len(rhs_shape):
         raise ShapeError(f"convolution: lhs and rhs must have the same number of axes, got {rank} and {len(rhs_shape)}: "

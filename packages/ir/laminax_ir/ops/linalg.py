@@ -15,6 +15,7 @@ from laminax_ir.ops import elementwise
 from laminax_ir.ops.contraction import dot_general
 from laminax_ir.ops.linalg_primitives import (
     INT32,
+    SYMMETRIC,
     check_matrix,
     check_square,
     cholesky_p,
@@ -359,7 +360,7 @@ def eigh(x: ArrayLike, *, lower: bool = True, symmetrize_input: bool = True, sor
       array([2., 3.], dtype=float32)
     """
     aval = get_aval(x)
-    _, n = check_square("eigh", aval)
+    _, n = check_square("eigh", aval, SYMMETRIC)
     _check_choice("eigh", "implementation", implementation, EighImplementation)
     if subset_by_index not in (None, (0, n)):
         raise NotImplementedError(f"eigh: subset_by_index must be None or (0, {n}), all eigenvalues, got {subset_by_index!r}")

@@ -64,11 +64,14 @@ def check_matrix(name: str, x: ShapedArray) -> tuple[tuple[int, ...], int, int]:
     return x.shape[:-2], x.shape[-2], x.shape[-1]
 
 
-def check_square(name: str, x: ShapedArray) -> tuple[tuple[int, ...], int]:
-    """Batch shape and size; as `check_matrix`, of square matrices."""
+SYMMETRIC = "Argument to symmetric eigendecomposition"
+
+
+def check_square(name: str, x: ShapedArray, what: str = "the argument") -> tuple[tuple[int, ...], int]:
+    """Batch shape and size; as `check_matrix`, of square matrices. `what` is what messages call the argument."""
     batch, m, n = check_matrix(name, x)
     if m != n:
-        raise ShapeError(f"{name}: the argument must be a square matrix or a batch of them, got {x.str_short()}")
+        raise ShapeError(f"{name}: {what} must be a square matrix or a batch of them, got {x.str_short()}")
     return batch, n
 
 
@@ -149,7 +152,7 @@ def _qr_shape(x: ShapedArray, *, pivoting: bool, full_matrices: bool, use_magma:
 
 @shape_rule(eigh_p)
 def _eigh_shape(x: ShapedArray, *, lower: bool, sort_eigenvalues: bool, subset_by_index: Any, algorithm: Any) -> list[ShapedArray]:
-    batch, n = check_square("eigh", x)
+    batch, n = check_square("eigh", x, SYMMETRIC)
     return [x, x.update(shape=(*batch, n), dtype=real_dtype(x.dtype))]
 
 

@@ -17,8 +17,8 @@ class DocumentedError(Exception):
         self.add_note(f"See {PAGES}{own.__name__} in laminax's documentation.")
 
 
-class ShapeError(DocumentedError, TypeError):
-    """Operand shapes do not fit the operation."""
+class ShapeError(DocumentedError, TypeError, ValueError):
+    """Operand shapes do not fit the operation: JAX has a `TypeError` for some operations and a `ValueError` for others, this is both."""
 
 
 class DTypeError(DocumentedError, TypeError):

@@ -5,12 +5,11 @@ Each is one scatter into an array of the reduction's neutral value. Numbers outs
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from laminax_ir.symbolic.symbolic_dims import size_of
+from laminax_ir.symbolic.symbolic_dims import max_dim, size_of
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
@@ -92,7 +91,7 @@ def _segment_reduce(kind: str, data: ArrayLike, segment_ids: ArrayLike, num_segm
     num_segments = size_of(num_segments)
     if num_segments < 0:
         raise ValueError(f"{name}: num_segments must be non-negative, got {num_segments}")
-    if bucket_size is not None and operator.index(bucket_size) <= 0:
+    if bucket_size is not None and not (bucket_size := size_of(bucket_size)) >= 1:
         raise ValueError(f"{name}: bucket_size must be positive, got {bucket_size}")
     return _reduced(data, segment_ids, kind=kind, num_segments=num_segments, indices_are_sorted=bool(indices_are_sorted),
                     unique_indices=bool(unique_indices), bucket_size=bucket_size, mode=mode)
@@ -104,21 +103,24 @@ def _reduced(data: ArrayLike, segment_ids: ArrayLike, kind: str, num_segments: i
     data, segment_ids = jnp.asarray(data), jnp.asarray(segment_ids)
     dtype = dtype_of(data)
     start = jnp.full((num_segments, *shape_of(data)[1:]), _neutral_value(kind, dtype), dtype)
-    def part(rows: ArrayLike, ids: ArrayLike) -> Array:
-        target = start.at[ids]
-        change = {"sum": target.add, "prod": target.multiply, "max": target.max, "min": target.min}[kind]
-        return change(rows, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
+
+    def changed(target: Array, where: Any) -> Array:
+        at = target.at[where]
+        change = {"sum": at.add, "prod": at.multiply, "max": at.max, "min": at.min}[kind]
+        return change(data, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
                       wrap_negative_indices=False)
 
     if bucket_size is None:
-        return part(data, segment_ids)
+        return changed(start, segment_ids)
     if shape_of(segment_ids) != shape_of(data)[:1]:
         raise ValueError(f"segment_{kind}: with bucket_size, data must have one row for each of segment_ids, got "
                          f"{get_aval(data).str_short()} and {get_aval(segment_ids).str_short()}")
-    parts = [part(data[i:i + bucket_size], segment_ids[i:i + bucket_size])
-             for i in range(0, max(shape_of(data)[0], 1), bucket_size)]
+    rows = shape_of(data)[0]
+    buckets = max_dim(-(-rows // bucket_size), 1)
+    target = jnp.broadcast_to(start, (buckets, *shape_of(start)))
+    bucket_of = jnp.arange(rows, dtype=np.int32) // jnp.asarray(bucket_size, np.int32)
     reduce = {"sum": jnp.sum, "prod": jnp.prod, "max": jnp.max, "min": jnp.min}[kind]
-    return reduce(jnp.stack(parts), axis=0).astype(dtype)
+    return reduce(changed(target, (bucket_of, segment_ids)), axis=0).astype(dtype)
 
 
 def _neutral_value(kind: str, dtype: Any) -> Any:

@@ -13,7 +13,7 @@ from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.shape_arguments import canonical_shape
-from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim, is_constant_shape, max_dim, min_dim
+from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim, is_constant_shape, max_dim, min_dim, size_of
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import check_rank, check_size
 from laminax_ir.types.avals import get_aval
@@ -147,7 +147,7 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
       Array([[1., 0.],
              [1., 1.]], dtype=float32)
     """
-    return _tril(m, k=k if isinstance(k, int) else operator.index(k))
+    return _tril(m, k=k if isinstance(k, int) else size_of(k))
 
 
 def triu(m: ArrayLike, k: int = 0) -> Array:
@@ -158,7 +158,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
       Array([[1., 1.],
              [0., 1.]], dtype=float32)
     """
-    return _triu(m, k=k if isinstance(k, int) else operator.index(k))
+    return _triu(m, k=k if isinstance(k, int) else size_of(k))
 
 
 @fused(static_argnames=("k",))

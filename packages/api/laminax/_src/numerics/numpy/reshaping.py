@@ -11,8 +11,10 @@ import numpy as np
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import shape_arguments
 from laminax_ir.ops.shape_arguments import canonical_shape
+from laminax_ir.symbolic.symbolic_dims import is_constant_shape
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types.avals import get_aval
+from laminax_ir.types.errors import InconclusiveDimensionOperation
 
 from laminax._src.numerics.floor import fused, split_result
 from laminax._src.numerics.numpy.arguments import as_array, axis_tuple, ensure_array, ensure_arrays, one_axis, shape_of
@@ -116,11 +118,25 @@ def _resolved_shape(a: Any, shape: Any) -> tuple[int, ...]:
     if new.count(-1) > 1:
         raise ValueError(f"reshape: at most one size may be -1, got {new}")
     rest = math.prod(n for n in new if n != -1)
+    if not (is_constant_shape(a.shape) and is_constant_shape(new)):
+        return _resolved_symbolic_shape(a, new, rest)
     if rest == 0 or a.size % rest:
         raise TypeError(f"cannot reshape array of shape {tuple(a.shape)} (size {a.size}) into shape {new} because the product "
                         "of specified axis sizes does not evenly divide it" if rest else
                         f"cannot reshape array of shape {tuple(a.shape)} into shape {new}: the size for -1 is not determined")
     return tuple(a.size // rest if n == -1 else n for n in new)
+
+
+def _resolved_symbolic_shape(a: Any, new: tuple[Any, ...], rest: Any) -> tuple[Any, ...]:
+    """The shape with a size for -1, of which `rest` is the product of the others."""
+    why = "there is a remainder"
+    try:
+        if rest != 0 and a.size % rest == 0:
+            return tuple(a.size // rest if n == -1 else n for n in new)
+    except InconclusiveDimensionOperation as error:
+        why = str(error)
+    sizes, sought = (f"({', '.join(map(str, shape))})" for shape in (a.shape, new))
+    raise InconclusiveDimensionOperation(f"reshape: Cannot divide evenly the sizes of shapes {sizes} and {sought}: {why}")
 
 
 def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
@@ -158,6 +174,9 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """
     a = as_array(ensure_array("squeeze", a))
     if axis is None:
+        if not is_constant_shape(a.shape):
+            raise ValueError(f"jnp.squeeze with axis=None is not supported with shape polymorphism, since a symbolic dimension may stand "
+                             f"for 1; got the shape {tuple(a.shape)}. Give axis the axes of size 1.")
         axes = tuple(i for i, n in enumerate(a.shape) if n == 1)
     else:
         axes = axis_tuple("squeeze", axis, len(a.shape))
