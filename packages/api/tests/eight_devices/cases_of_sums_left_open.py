@@ -237,13 +237,6 @@ def test_types_of_cotangents():
     assert laminax.typeof(on(A, "y")).to_ct_aval() is laminax.typeof(on(A, "y"))
 
 
-def test_exports_refuse_them():
-    for sums in ({"unreduced": {"x"}}, {"reduced": {"x"}}):
-        x = on(A, **sums)
-        with pytest.raises(NotImplementedError, match="export.*unreduced or reduced.*Use reshard"):
-            laminax.export.export(laminax.jit(lambda x: x.T))(x)
-
-
 def test_results_are_returned_as_terms_where_out_shardings_say_so():
     for spec, options in [(P(), {"unreduced": {"x"}}), (P("x"), {"unreduced": {"x"}}), (P("y"), {"unreduced": {"x", "y"}})]:
         out = laminax.jit(lambda a: a, out_shardings=P(**options))(on(A, *spec))  # noqa: B023
@@ -267,3 +260,70 @@ def test_of_two_open_sums_one_is_made(axes, left, expected):
         jnp.dot(a, b, out_sharding=P("x", None, unreduced={"y"})))
     assert short(total) == expected
     np.testing.assert_allclose(reshard(total, P()), (A[:, :2] @ B[:2]).sum(axes), rtol=1e-4, atol=1e-5)
+
+
+INDICES = np.array([0, 1, 1, 3, 2, 2, 2, 0], np.int32)
+
+
+def counted(rows, weights):
+    expected = np.zeros((rows, *weights.shape[1:]), weights.dtype)
+    np.add.at(expected, INDICES, weights)
+    return expected
+
+
+def test_the_gradient_of_a_table_has_each_update_once():
+    """What the devices looked up was added on each of them, all of it, so that the sum of the terms had it four times."""
+    table, ids = on(B, reduced={"x"}), on(INDICES, "x")
+    weights = np.arange(48, dtype=np.float32).reshape(8, 6)
+    found = laminax.jit(laminax.grad(lambda t, i: (t.at[i].get(out_sharding=P("x", None)) * weights).sum()))(table, ids)
+    expected = counted(4, weights)
+    assert short(found) == "f32[4,6]{U:x}"
+    np.testing.assert_array_equal(terms_along(found, "x", 4), expected)
+    np.testing.assert_array_equal(reshard(found, P()), expected)
+
+
+@pytest.mark.parametrize("fun, has_weights", [
+    (lambda x, i, s: laminax.ops.segment_sum(x, i, num_segments=5, out_sharding=s), True),
+    (lambda x, i, s: jnp.bincount(i, x, length=5, out_sharding=s), True),
+    (lambda x, i, s: jnp.bincount(i, length=5, out_sharding=s), False)])
+def test_devices_keep_what_they_counted(fun, has_weights):
+    weights = np.arange(8, dtype=np.float32)
+    expected = counted(5, weights if has_weights else np.ones(8, np.float32))
+    for split in (P("x"), P(("x", "y"))):
+        names = set(split.names())
+        x, i = laminax.device_put(weights, split), laminax.device_put(INDICES, split)
+        for made in (fun, laminax.jit(fun, static_argnums=2)):
+            whole, terms = made(x, i, P()), made(x, i, P(unreduced=names))
+            np.testing.assert_array_equal(whole, expected)
+            np.testing.assert_array_equal(reshard(terms, P()), expected)
+            assert laminax.typeof(terms).sharding.spec.unreduced == names
+        assert all_reduces(lambda x, i: fun(x, i, P(unreduced=names)), x, i) == 0  # noqa: B023
+        if split == P("x"):
+            np.testing.assert_array_equal(terms_along(terms, "x", 4), expected)
+
+
+def test_only_sums_of_segments_are_left_open():
+    with pytest.raises(NotImplementedError, match="segment_max: out_sharding=.* only sums can be left open over mesh axes"):
+        laminax.ops.segment_max(on(A, "x"), on(INDICES, "x"), 5, out_sharding=P(unreduced={"x"}))
+
+
+def test_what_leaves_sums_open_is_called_on_a_mesh_of_explicit_axes():
+    e = laminax.export.export(laminax.jit(lambda a, b: jnp.dot(a, b, out_sharding=P(unreduced={"x"}))))(on(A, None, "x"), on(B, "x"))
+    with laminax.set_mesh(Mesh(MESH.devices, ("x", "y"), axis_types=AxisType.Auto)):
+        with pytest.raises(ShardingTypeError, match="leaves sums open.*not explicit axes"):
+            e.call(laminax.device_put(A, P(None, "x")), laminax.device_put(B, P("x")))
+
+
+def test_exported_functions_leave_sums_open():
+    x, y = on(A, None, "x"), on(B, "x")
+    e = laminax.export.export(laminax.jit(lambda a, b: jnp.dot(a, b, out_sharding=P(unreduced={"x"}))))(x, y)
+    used = laminax.export.export(laminax.jit(lambda terms, r: reshard(terms + terms, P()) + r))(e.call(x, y), on(A @ B))
+    for f, g in ((e, used), (laminax.export.deserialize(e.serialize()), laminax.export.deserialize(used.serialize()))):
+        terms = f.call(x, y)
+        assert terms.sharding == NamedSharding(MESH, P(None, None, unreduced={"x"}))
+        np.testing.assert_allclose(terms_along(terms, "x", 4), A @ B, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(g.call(terms, on(A @ B)), 3 * (A @ B), rtol=1e-5, atol=1e-5)
+        with pytest.raises(ShardingTypeError, match="takes an argument number 0 .* the same sums are left open"):
+            g.call(on(A @ B), on(A @ B))
+    turned = laminax.export.export(laminax.jit(lambda r: r.T))(on(A, reduced={"x"}))
+    assert short(turned.call(on(A, reduced={"x"}))) == "f32[4,8]{R:x}"

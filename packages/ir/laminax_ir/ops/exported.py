@@ -8,10 +8,11 @@ from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.recording.staging_trace import record_explicitly
 from laminax_ir.symbolic.symbolic_dims import evaluated
 from laminax_ir.symbolic.symbolic_solving import ShapeSpecification
-from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.avals import ShapedArray, split_aval
 from laminax_ir.types.memory_spaces import MemorySpace
 
-call_exported_p = Primitive("call_exported", multiple_results=True, family="exported", traits=(Trait.HAS_OWN_MEMORIES,))
+call_exported_p = Primitive("call_exported", multiple_results=True, family="exported",
+                            traits=(Trait.HAS_OWN_MEMORIES, Trait.LEAVES_SUMS_OPEN))
 
 
 class StableHLOProgram:
@@ -44,7 +45,7 @@ class StableHLOProgram:
         self.text = text
         self.platforms = tuple(platforms)
         self.in_avals = tuple(in_avals)
-        self.out_avals = tuple(out_avals)
+        self.out_avals = tuple(split_aval(aval, None) for aval in out_avals)  # on the mesh of the call they are split anew
         self.is_for_any_platform = is_for_any_platform
         self.nr_devices = nr_devices
         self.in_shardings = (None,) * len(self.in_avals) if in_shardings is None else tuple(in_shardings)

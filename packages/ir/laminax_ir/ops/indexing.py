@@ -25,6 +25,7 @@ from laminax_ir.ops.slicing import wrapped_index
 from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing import source
+from laminax_ir.tracing.explicit_axes import without_mesh
 from laminax_ir.tracing.trace import state
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import with_name
@@ -372,7 +373,8 @@ def _update_jaxpr(combine: Callable | None, dtype: KeyDType | np.dtype) -> Jaxpr
     scalar = ShapedArray((), dtype)
     outer, state.source = state.source, source.unknown  # it serves all callers: none of their lines belongs in it
     try:
-        return stage(lambda x, y: [combine(x, y)], [scalar, scalar], combine.__name__).jaxpr
+        with without_mesh():  # nor the mesh that is set when the first one asks
+            return stage(lambda x, y: [combine(x, y)], [scalar, scalar], combine.__name__).jaxpr
     finally:
         state.source = outer
 

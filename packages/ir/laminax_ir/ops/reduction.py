@@ -22,6 +22,7 @@ from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive, shape_rule
 from laminax_ir.pytrees import pytree
 from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.explicit_axes import without_mesh
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int
@@ -573,7 +574,8 @@ def stage_monoid(name: str, flat_computation: Callable, scalar_dtypes: Sequence)
       NotImplementedError: if it closes over a traced value.
     """
     avals = [ShapedArray((), dtype) for dtype in scalar_dtypes]
-    jaxpr = stage(flat_computation, 2 * avals, name=f"{name}_computation")
+    with without_mesh():  # a constraint among its operations would hide from the compiler what it computes
+        jaxpr = stage(flat_computation, 2 * avals, name=f"{name}_computation")
     if any(isinstance(c, Tracer) for c in jaxpr.consts):
         raise NotImplementedError(f"{name}: the computation closes over a traced value, which a compiled reduction cannot "
                                   "read. Use only its two arguments and constants in it.")

@@ -30,6 +30,7 @@ class Trait(enum.Enum):
     PASSES_RESULTS_ON = "the results are those of the programs that it calls, or its operands, and no values of its own"
     STASHES = "hands references among its operands to a backward rule"
     PASSES_STASHES = "the parameters of its programs are its operands, without the choice of a branch; derivatives are made of programs"
+    LEAVES_SUMS_OPEN = "the results may be terms of sums, each device one, though no operand is"
     RUNS_PER_DEVICE = "each device of the mesh, a parameter of this name, runs a program on its part"
 
 

@@ -94,7 +94,7 @@ def _typed_results(primitive: Primitive, avals: Sequence[ShapedArray], params: d
             given, params = value, {**params, key: None}
     result = primitive.shape_rule(*[aval if aval._plain is None else aval._plain for aval in avals], **params)
     outs = list(result) if primitive.multiple_results else [result]
-    has_sums = bool(sums_left_open.value) or given is not None and given.has_sums or any(
+    has_sums = bool(sums_left_open.value) or given is not None and given.has_sums or Trait.LEAVES_SUMS_OPEN in primitive.traits or any(
         aval._split is not None and aval._split.has_sums for aval in avals)
     if given is not None:
         if has_sums:

@@ -245,7 +245,8 @@ def scattered(name: str) -> Callable[..., Sums]:
         operand, indices, updates = avals
         _check_whole(name, "indices", indices)
         missing = _unreduced(operand) - _unreduced(updates)
-        if is_resolving.value and _unreduced(updates) <= _unreduced(operand) and missing <= _names_along_scattered(updates, params):
+        if (name != "scatter" and is_resolving.value and _unreduced(updates) <= _unreduced(operand)
+                and missing <= _names_along_scattered(updates, params)):
             return _unreduced(operand), _reduced(operand)
         if _unreduced(operand) != _unreduced(updates):
             raise ShardingTypeError(f"{name}: scatter operand and updates must be unreduced along the same axes. Got {listed(avals)}. Use "

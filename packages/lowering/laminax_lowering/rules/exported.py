@@ -9,6 +9,7 @@ import numpy as np
 
 from laminax_ir.ops.exported import StableHLOProgram, call_exported_p
 from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import ShardingTypeError
 from laminax_lowering.rules.sharding import constrained
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.dynamic_shapes import retyped
@@ -45,6 +46,10 @@ def _call_exported(ctx: FunctionWriter, *operands: Value, program: StableHLOProg
             number = ctx.by_platform(lambda: ctx.constant(numbers[ctx.platform], np.int32), [ShapedArray((), np.int32)])
         values = [number, *values]
     results = ctx.call(function, values, program.out_avals)
+    for aval, sharding in zip(ctx.avals_out, out_shardings, strict=True):
+        if sharding is not None and sharding.spec.unreduced - (aval._split.spec.unreduced if aval._split is not None else frozenset()):
+            raise ShardingTypeError(f"Function {program.name!r} leaves sums open over mesh axes, {sharding.spec}, that are not explicit "
+                                    "axes of the mesh where it is called. Set a mesh whose axes of these names are AxisType.Explicit.")
     return _split(ctx, [retyped(ctx, x, aval) for x, aval in zip(results, ctx.avals_out, strict=True)], out_shardings)
 
 

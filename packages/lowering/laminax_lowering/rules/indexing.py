@@ -20,6 +20,7 @@ from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.shape import key_axes, key_shape
 from laminax_lowering.writing.comparisons import compare
 from laminax_lowering.writing.context import FunctionWriter
+from laminax_lowering.writing.explicit_axes import constrain
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import bool_text, i64_array, int_list
@@ -134,6 +135,32 @@ def _all_inside(ctx: FunctionWriter, indices: Value, room: Sequence[int]) -> Val
 def _scatter(ctx: FunctionWriter, x: Value, indices: Value, updates: Value, *, dimension_numbers: op.ScatterDimensionNumbers,
              indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode, update_jaxpr: Jaxpr | None,
              update_consts: tuple[Any, ...]) -> Value:
+    params = {"dimension_numbers": dimension_numbers, "indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices,
+              "mode": mode, "update_jaxpr": update_jaxpr}
+    if _open_sums(x.aval) - _open_sums(updates.aval):
+        return _scattered_terms(ctx, x, indices, updates, params)
+    return _scattered(ctx, x, indices, updates, **params)
+
+
+def _open_sums(aval: ShapedArray) -> frozenset:
+    return frozenset() if aval._split is None else aval._split.spec.unreduced
+
+
+def _scattered_terms(ctx: FunctionWriter, x: Value, indices: Value, updates: Value, params: dict[str, Any]) -> Value:
+    """Updates that are split along the axes over which the operand is a sum: each device adds its own ones to its term.
+
+    Beside an operand of terms the partitioner would bring all updates to each device, and the sum have them as often as there are
+    devices. So the updates are scattered into zeros that are whole, which it leaves as terms where the result is to be such.
+    """
+    split = x.aval._split
+    whole = x.aval.update(sharding=split.update(split.spec.update(unreduced=_open_sums(updates.aval))))
+    zeros = constrain(ctx, ctx.constant(0, x.aval.dtype, x.aval.shape), whole)
+    terms = constrain(ctx, _scattered(ctx, Value(zeros.name, whole), indices, updates, **params), x.aval)
+    return ctx.emit("stablehlo.add", [x, terms], results=[x.aval])
+
+
+def _scattered(ctx: FunctionWriter, x: Value, indices: Value, updates: Value, *, dimension_numbers: op.ScatterDimensionNumbers,
+               indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode, update_jaxpr: Jaxpr | None) -> Value:
     dims = dimension_numbers
     (out,) = ctx.avals_out
     if not x.aval.shape:  # XLA's scatter simplifier fails on rank 0 (seen with jaxlib 0.10.2)

@@ -12,7 +12,7 @@ from typing import Any, Sequence
 import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops.placements import shardings_in
-from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.partition_specs import PartitionSpec
 
@@ -44,7 +44,7 @@ def layout_of(traced: Traced) -> Layout:
 
     Raises:
       ValueError: if the shardings are over different devices, or over meshes without devices of different sizes.
-      NotImplementedError: if a layout of arrays in memory is given, or a sharding leaves a sum open.
+      NotImplementedError: if a layout of arrays in memory is given.
     """
     closed, jit_function, call = traced.jaxpr, traced._jit_function, traced._call
     inside = [where for where, _ in shardings_in(closed)]
@@ -61,10 +61,6 @@ def layout_of(traced: Traced) -> Layout:
                                       f"the arguments and {where.out_layouts} for the results. Leave them out; the jit around a call of "
                                       "the exported function may have some.")
         count, in_shardings, out_shardings = len(where.devices), where.in_shardings, where.out_shardings
-    if sums := [s for s in (*in_shardings, *out_shardings) if isinstance(s, runtime.NamedSharding)
-                and (s.spec.unreduced or s.spec.reduced)]:
-        raise NotImplementedError(f"export({traced.fun_name}): sums that are left open, unreduced or reduced, are not part of exported "
-                                  f"functions; got {sums[0]}. Use reshard before, and in the function.")
     ins, outs = _without_devices(in_shardings, closed.in_avals), _without_devices(out_shardings, closed.out_avals)
     return Layout(count, ins, outs, is_split or any(map(_splits, (*ins, *outs))))
 
@@ -135,16 +131,23 @@ def _on_mesh(sharding: runtime.NamedSharding, mesh: runtime.Mesh | AbstractMesh,
 
 
 def sharding_to_json(sharding: runtime.NamedSharding | None) -> Any:
-    """[[names of the mesh axes], [their sizes], [per axis of the array the names that split it]], or None."""
+    """[[names of the mesh axes], [their sizes], [per axis of the array the names that split it]], or None; behind them, where sums are left
+    open, the names of `unreduced` and those of `reduced`."""
     if sharding is None:
         return None
     names = [str(name) for name in sharding.mesh.axis_names]
+    spec = sharding.spec
+    sums = [sorted(map(str, axes)) for axes in (spec.unreduced, spec.reduced)]
     return [names, list(sharding.mesh.axis_sizes),
-            [[str(name) for name in (entry if isinstance(entry, tuple) else () if entry is None else (entry,))] for entry in sharding.spec]]
+            [[str(name) for name in (entry if isinstance(entry, tuple) else () if entry is None else (entry,))] for entry in spec],
+            *(sums if any(sums) else ())]
 
 
 def sharding_from_json(described: Any) -> runtime.NamedSharding | None:
     if described is None:
         return None
-    names, sizes, spec = described
-    return runtime.NamedSharding(AbstractMesh(sizes, names), PartitionSpec(*(tuple(entry) or None for entry in spec)))
+    names, sizes, spec, *sums = described
+    unreduced, reduced = map(frozenset, sums or ((), ()))
+    kinds = tuple(AxisType.Explicit if name in unreduced | reduced else AxisType.Auto for name in names)  # only along such are sums open
+    return runtime.NamedSharding(AbstractMesh(sizes, names, kinds),
+                                 PartitionSpec(*(tuple(entry) or None for entry in spec), unreduced=unreduced, reduced=reduced))

@@ -13,7 +13,7 @@ from laminax_ir.symbolic.symbolic_dims import max_dim, size_of
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
-from laminax._src.numerics.floor import fused, split_result
+from laminax._src.numerics.floor import fused, open_zeros, split_result
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import concrete_numpy, dtype_of, ensure_arrays, shape_of
 
@@ -79,9 +79,12 @@ def _segment_reduce(kind: str, data: ArrayLike, segment_ids: ArrayLike, num_segm
     name = f"segment_{kind}"
     data, segment_ids = ensure_arrays(name, data, segment_ids)
     if out_sharding is not None:
+        if kind != "sum" and getattr(out_sharding, "spec", out_sharding).unreduced:
+            raise NotImplementedError(f"{name}: out_sharding={out_sharding} is not supported: only sums can be left open over mesh axes. "
+                                      "Leave unreduced out.")
         return split_result(name, out_sharding,
                             lambda: _segment_reduce(kind, data, segment_ids, num_segments, indices_are_sorted, unique_indices,
-                                                    bucket_size, mode, None))
+                                                    bucket_size, mode, None), leaves_sums=kind == "sum")
     if not dtypes.issubdtype(dtype_of(segment_ids), dtypes.integer):
         raise TypeError(f"{name}: segment_ids must be integers, got {get_aval(segment_ids).str_short()}")
     if kind in ("sum", "prod") and dtype_of(data) == np.bool_:
@@ -102,7 +105,8 @@ def _reduced(data: ArrayLike, segment_ids: ArrayLike, kind: str, num_segments: i
              bucket_size: int | None, mode: Any) -> Array:
     data, segment_ids = jnp.asarray(data), jnp.asarray(segment_ids)
     dtype = dtype_of(data)
-    start = jnp.full((num_segments, *shape_of(data)[1:]), _neutral_value(kind, dtype), dtype)
+    shape = (num_segments, *shape_of(data)[1:])
+    start = open_zeros(shape, dtype) if kind == "sum" else jnp.full(shape, _neutral_value(kind, dtype), dtype)
 
     def changed(target: Array, where: Any) -> Array:
         at = target.at[where]

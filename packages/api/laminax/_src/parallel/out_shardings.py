@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
+
+import numpy as np
 
 import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.ops.shape import broadcast_in_dim
 from laminax_ir.ops.sharding import reshard
 from laminax_ir.tracing import explicit_axes
 from laminax_ir.tracing.trace import Tracer, is_tracing
@@ -52,6 +55,19 @@ def _computed(name: str, compute: Callable[[], Any], spec: PartitionSpec, leaves
                                 f"axes={set(spec.unreduced)!r} and operands whose sums are over {set(found) or 'none of them'}. Name the "
                                 "axes that split what is summed over.")
     return result
+
+
+def open_zeros(shape: Sequence[int], dtype: Any) -> Any:
+    """Zeros, to which terms of a sum are added: in the `compute` of `split_result`, they are terms along the mesh axes that the user
+    leaves open.
+
+    Args:
+      shape, dtype: of the result.
+    """
+    zeros = np.zeros((), dtype)[()]
+    if not (names := explicit_axes.sums_left_open.value):
+        return broadcast_in_dim(zeros, shape, ())
+    return broadcast_in_dim(zeros, shape, (), out_sharding=PartitionSpec(*(None,) * len(shape), unreduced=names))
 
 
 _ANY = 64  # more axes than arrays have

@@ -18,7 +18,7 @@ from laminax_ir.symbolic.symbolic_dims import size_of
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
-from laminax._src.numerics.floor import fused, split_result
+from laminax._src.numerics.floor import fused, open_zeros, split_result
 from laminax._src.numerics.numpy import reductions
 from laminax._src.numerics.numpy.arguments import (
     as_array,
@@ -65,7 +65,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
       Array([1, 0, 2, 0], dtype=int32)
     """
     if out_sharding is not None:
-        return split_result("bincount", out_sharding, lambda: bincount(x, weights, minlength, length=length))
+        return split_result("bincount", out_sharding, lambda: bincount(x, weights, minlength, length=length), leaves_sums=True)
     x = ensure_array("bincount", x)
     if not is_kind(x, dtypes.integer) and dtype_of(x) != np.bool_:
         raise TypeError(f"bincount: x must hold integers, got {get_aval(x).str_short()}")
@@ -88,9 +88,9 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
 def _bincount(x: ArrayLike, weights: ArrayLike, length: int) -> Array:
     places = op.max(convert(x, _INT32), np.int32(0))
     dtype = dtype_of(weights)
-    updates = shape_ops.broadcast_to_shape(as_array(weights), shape_of(x)) if shape_of(weights) != shape_of(x) else weights
+    updates = shape_ops.full_like(x, weights, dtype) if shape_of(weights) != shape_of(x) else weights
     dims = indexing_ops.ScatterDimensionNumbers((), (0,), (0,))
-    return indexing_ops.scatter_add(shape_ops.full((length,), 0, dtype), shape_ops.expand_dims(places, (1,)), convert(updates, dtype),
+    return indexing_ops.scatter_add(open_zeros((length,), dtype), shape_ops.expand_dims(places, (1,)), convert(updates, dtype),
                                     dims, mode="drop")
 
 
