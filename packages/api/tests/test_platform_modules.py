@@ -106,6 +106,8 @@ def test_a_topology_is_named_by_text_and_needs_its_plugin():
     from laminax.experimental import topologies
     with pytest.raises(TypeError, match="get_topology_desc: topology_name must be a string, such as 'v5e:2x2', got 4 of type int"):
         topologies.get_topology_desc(4)
+    with pytest.raises(NotImplementedError, match="topology not implemented for 'cpu'.*Use get_attached_topology"):
+        topologies.get_topology_desc(platform="cpu")
     with pytest.raises(laminax.errors.PlatformError, match="There is no topology of 'nowhere'"):
         topologies.get_topology_desc("2x2", "nowhere")
 

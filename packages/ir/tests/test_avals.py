@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 
 from laminax_ir.options.config import enable_x64
 from laminax_ir.types import dtypes
+from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_array_like, register_value_type
+from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_ir.types.type_shardings import TypeSharding
 
 F32 = np.dtype(np.float32)
 
@@ -127,3 +130,10 @@ def test_shape_dtype_struct():
         ShapeDtypeStruct(None, np.float32)
     with pytest.raises(TypeError, match="unsized"):
         len(ShapeDtypeStruct((), np.float32))
+
+
+def test_structs_have_shardings_that_fit_them():
+    mesh = AbstractMesh((2,), ("x",), AxisType.Explicit)
+    for sharding in (PartitionSpec(None, "x", None), TypeSharding(mesh, PartitionSpec(None, "x", None))):
+        with pytest.raises(ValueError, match=r"is only valid for values of rank at least 3, but was applied to a value of rank 2"):
+            ShapeDtypeStruct((4, 4), np.float32, sharding=sharding)

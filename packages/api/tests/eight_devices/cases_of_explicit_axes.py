@@ -421,3 +421,22 @@ def test_programs_per_device_take_their_specs_from_the_types():
         check(laminax.jit(laminax.shard_map(lambda x: lax.psum(x.sum(0), "x"), out_specs=P("y")))(x), A.sum(0), "y")
         part = laminax.shard_map(lambda x: x * 2, out_specs=P("x"), axis_names={"x"})
         check(laminax.jit(part)(x), A * 2, "x", "y")
+
+
+def test_arrays_like_structs_without_devices_are_split_as_these_say():
+    with laminax.set_mesh(MESH):
+        for sharding in (NamedSharding(MESH.abstract_mesh, P("x", "y")), P("x", "y")):
+            struct = laminax.ShapeDtypeStruct((8, 4), np.float32, sharding=sharding)
+            for made in (jnp.full_like(struct, 3), laminax.jit(lambda: jnp.full_like(struct, 3))()):  # noqa: B023
+                assert made.sharding == NamedSharding(MESH, P("x", "y")) and made.dtype == np.float32
+                np.testing.assert_array_equal(made, np.full((8, 4), 3))
+            assert jnp.zeros_like(struct, shape=(3,)).shape == (3,)
+
+
+def test_booleans_are_written_into_integers_under_strict_promotion():
+    x = np.arange(16, dtype=np.int32).reshape(8, 2)
+    expected = x.copy()
+    expected[:, -1] = False
+    with laminax.numpy_dtype_promotion("strict"), laminax.set_mesh(MESH), pytest.warns(FutureWarning, match="cannot safely cast"):
+        found = laminax.device_put(x, P("x", "y")).at[:, -1].set(False, out_sharding=P("x", "y"))
+    np.testing.assert_array_equal(found, expected)

@@ -367,6 +367,12 @@ def test_shardings_that_do_not_fit():
         lambda x: x, in_shardings={"a": on_mesh()})({"a": A}))
     refuses(ValueError, "in_shardings must be one sharding, or a pytree of them that is a prefix of the tuple of positional arguments",
             lambda: laminax.jit(lambda x: x, in_shardings=({"b": on_mesh()},))({"a": A}))
+    refuses(ValueError, r"Mismatch details \(2 found\):\n(?s:.*)at key path\n    pjit out_shardings\['a'\]\n(?s:.*)out_shardings\['b'\]\n",
+            lambda: laminax.jit(lambda x: x, out_shardings={"a": [None, None], "b": (None, None)})({"a": A, "b": A}))
+    with laminax.set_mesh(MESH):
+        for side in ("in_shardings", "out_shardings"):
+            refuses(ValueError, f"{side}: A single {side} specification can map every mesh axis to at most one .*duplicate entries for `x`",
+                    lambda: laminax.jit(lambda x: x, **{side: P("x", "x")})(A))  # noqa: B023
     refuses(ValueError, "does not support kwargs when in_shardings is specified.*; got x",
             lambda: laminax.jit(lambda x: x, in_shardings=on_mesh())(x=A))
     refuses(TypeError, "expected to be PartitionSpec instances or None, but got x of type str",

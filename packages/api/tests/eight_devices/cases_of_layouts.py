@@ -181,6 +181,8 @@ def test_layouts_are_values():
      "jit is `Layout.AUTO`.*Pass a `laminax.ShapeDtypeStruct` in its place"),
     (lambda: laminax.ShapeDtypeStruct((8, 4), np.float32, sharding=Format(Layout.AUTO, ONE)), TypeError,
      "cannot be used in place of a device-local layout"),
+    (lambda: laminax.ShapeDtypeStruct((8, 4), np.float32, sharding=Format(COLUMNS, ONE)).update(sharding=ONE), ValueError,
+     "updating ShapeDtypeStruct: it has a layout.*Give sharding a Format"),
     (lambda: laminax.make_array_from_callback((8, 4), Format(Layout.AUTO, ONE), lambda i: A[i]), TypeError,
      "cannot be used in place of a device-local layout"),
     (lambda: laminax.make_array_from_callback((8, 4), None, lambda i: A[i]), TypeError, "sharding should be an instance of `jax.sharding`"),

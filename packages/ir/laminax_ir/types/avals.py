@@ -19,7 +19,7 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import GREATEST_RANK, GREATEST_SIZE, called_with, check_rank, check_size
 from laminax_ir.types.array_layouts import AUTO, Format
 from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
-from laminax_ir.types.partition_specs import UnreducedKind, check_unreduced_kind
+from laminax_ir.types.partition_specs import PartitionSpec, UnreducedKind, check_unreduced_kind
 from laminax_ir.types.sizes import size_types
 from laminax_ir.types.type_shardings import TypeSharding, as_sharding, axis_text, in_use, parts_of, sums_text, type_sharding
 
@@ -401,6 +401,10 @@ class ShapeDtypeStruct:
             self._layout, self.sharding = sharding.layout, sharding.sharding
         else:
             self._layout, self.sharding = None, sharding
+        spec = getattr(self.sharding, "spec", self.sharding)
+        if isinstance(spec, PartitionSpec) and len(spec) > len(self.shape):
+            raise ValueError(f"ShapeDtypeStruct: Sharding {self.sharding} is only valid for values of rank at least {len(spec)}, but was "
+                             f"applied to a value of rank {len(self.shape)}, of the shape {self.shape}. Shorten the spec.")
         self.weak_type: bool = weak_type
         self.named_shape: dict[Any, int] = {} if named_shape is None else dict(named_shape)
         if manual_axis_type is not None and not isinstance(manual_axis_type, ManualAxisType):
@@ -444,6 +448,9 @@ class ShapeDtypeStruct:
         fields = {name: getattr(self, name) for name in self.__slots__ if name != "_layout"} | changes
         if self._layout is not None and "sharding" not in changes:
             fields["sharding"] = self.format
+        elif self._layout is not None and not isinstance(changes["sharding"], Format):
+            raise ValueError(f"updating ShapeDtypeStruct: it has a layout, {self._layout}, which may not go with the sharding "
+                             f"{changes['sharding']}. Give sharding a Format, of a layout and a sharding.")
         return ShapeDtypeStruct(fields.pop("shape"), fields.pop("dtype"), **fields)
 
     def __len__(self) -> int:

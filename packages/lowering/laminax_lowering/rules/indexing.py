@@ -17,6 +17,7 @@ from laminax_ir.ops.indexing import GatherScatterMode, default_fill_value
 from laminax_ir.symbolic.symbolic_dims import exceeds, is_constant_shape
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.type_shardings import TypeSharding
 from laminax_lowering.rules.shape import key_axes, key_shape
 from laminax_lowering.writing.comparisons import compare
 from laminax_lowering.writing.context import FunctionWriter
@@ -135,8 +136,8 @@ def _all_inside(ctx: FunctionWriter, indices: Value, room: Sequence[int]) -> Val
 def _scatter(ctx: FunctionWriter, x: Value, indices: Value, updates: Value, *, dimension_numbers: op.ScatterDimensionNumbers,
              indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode, update_jaxpr: Jaxpr | None,
              update_consts: tuple[Any, ...]) -> Value:
-    params = {"dimension_numbers": dimension_numbers, "indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices,
-              "mode": mode, "update_jaxpr": update_jaxpr}
+    params: dict[str, Any] = {"dimension_numbers": dimension_numbers, "indices_are_sorted": indices_are_sorted,
+                              "unique_indices": unique_indices, "mode": mode, "update_jaxpr": update_jaxpr}
     if _open_sums(x.aval) - _open_sums(updates.aval):
         return _scattered_terms(ctx, x, indices, updates, params)
     return _scattered(ctx, x, indices, updates, **params)
@@ -152,8 +153,9 @@ def _scattered_terms(ctx: FunctionWriter, x: Value, indices: Value, updates: Val
     Beside an operand of terms the partitioner would bring all updates to each device, and the sum have them as often as there are
     devices. So the updates are scattered into zeros that are whole, which it leaves as terms where the result is to be such.
     """
-    split = x.aval._split
-    whole = x.aval.update(sharding=split.update(split.spec.update(unreduced=_open_sums(updates.aval))))
+    mesh, spec = x.aval._split or (None, None)
+    assert mesh is not None and spec is not None  # it is a sum
+    whole = x.aval.update(sharding=TypeSharding(mesh, spec.update(unreduced=_open_sums(updates.aval))))
     zeros = constrain(ctx, ctx.constant(0, x.aval.dtype, x.aval.shape), whole)
     terms = constrain(ctx, _scattered(ctx, Value(zeros.name, whole), indices, updates, **params), x.aval)
     return ctx.emit("stablehlo.add", [x, terms], results=[x.aval])

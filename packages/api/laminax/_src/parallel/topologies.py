@@ -54,7 +54,7 @@ def get_topology_desc(topology_name: str = "", platform: str | None = None, **kw
 
     Raises:
       PlatformError: if no plugin of this platform is installed.
-      NotImplementedError: if the plugin describes no topologies.
+      NotImplementedError: if the plugin describes no topologies, or for CPUs, which have none.
       XlaRuntimeError: if the plugin does not know this topology or an option.
 
     Example:
@@ -65,6 +65,9 @@ def get_topology_desc(topology_name: str = "", platform: str | None = None, **kw
     if not isinstance(topology_name, str):
         raise TypeError(f"get_topology_desc: topology_name must be a string, such as 'v5e:2x2', got {topology_name!r} of type "
                         f"{type(topology_name).__name__}")
+    if platform == "cpu":
+        raise NotImplementedError("get_topology_desc: topology not implemented for 'cpu': programs for CPUs are compiled where they are "
+                                  "attached. Use get_attached_topology('cpu').")
     return TopologyDescription(runtime.topology_devices(topology_name, platform, **kwargs))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import laminax_runtime as runtime
 from laminax_ir.ops.sharding import sharding_constraint_p
 from laminax_ir.options.records import Record
-from laminax_ir.pytrees.pytree import PyTreeDef, broadcast_over, tree_flatten, tree_unflatten
+from laminax_ir.pytrees.pytree import PyTreeDef, broadcast_over, structure_errors, tree_flatten, tree_unflatten
 from laminax_ir.tracing.manual_axes import mesh_of_shard_map
 from laminax_ir.tracing.trace import state
 from laminax_ir.types.array_layouts import AUTO, Format, Layout
@@ -101,8 +101,10 @@ def _matched(given: ShardingTree, name: str, title: str, full: PyTreeDef, what: 
             _check_one_each(title, shardings, len(full.children()))
         try:
             flat = broadcast_over(shardings, full, _is_none)
-        except ValueError as error:
-            raise ValueError(f"{title}: {name} must be one sharding, or a pytree of them that is a prefix of {what}: {error}") from None
+        except ValueError:
+            differences = [str(error(title, f"pjit {name}", what)) for error in structure_errors(given.tree, full)]
+            raise ValueError(f"{title}: {name} must be one sharding, or a pytree of them that is a prefix of {what}. Mismatch details "
+                             f"({len(differences)} found):\n" + "\n".join(differences)) from None
     whole = runtime.NamedSharding(mesh, PartitionSpec()) if is_none_whole and mesh is not None else None
     return [whole if leaf is None else resolve(leaf, f"{title}: {name}", mesh) for leaf in flat]
 
@@ -127,7 +129,7 @@ def resolve(leaf: Any, title: str, mesh: runtime.Mesh | None) -> runtime.Shardin
 
     Raises:
       RuntimeError: for a partition spec if there is no mesh.
-      ValueError: for a sharding over an abstract mesh that is not that of the mesh that is set.
+      ValueError: for one that does not go with the mesh, and for a sharding over an abstract mesh that is not that of the mesh that is set.
     """
     if isinstance(leaf, Format):
         return Format(leaf.layout, leaf.sharding and resolve(leaf.sharding, title, mesh))
@@ -139,7 +141,10 @@ def resolve(leaf: Any, title: str, mesh: runtime.Mesh | None) -> runtime.Shardin
         function = title.partition(":")[0].partition("(")[0]
         raise RuntimeError(f"{title} holds the partition spec {leaf}, which needs a mesh: {function} requires a non-empty mesh in context. "
                            "Set one with set_mesh(mesh), or give NamedSharding(mesh, spec).")
-    return runtime.NamedSharding(mesh, leaf)
+    try:
+        return runtime.NamedSharding(mesh, leaf)
+    except ValueError as error:  # the user wrote no NamedSharding
+        raise ValueError(f"{title}: {str(error).replace('NamedSharding spec', title.rpartition(' ')[2])}") from None
 
 
 def _with_devices(sharding: runtime.NamedSharding, mesh: runtime.Mesh | None, title: str) -> runtime.NamedSharding:

@@ -13,6 +13,7 @@ from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.tracing.trace import is_tracing
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapeDtypeStruct
+from laminax_ir.types.partition_specs import PartitionSpec
 
 from laminax._src.numerics.floor import fused, split_result
 from laminax._src.numerics.numpy.arguments import as_array, convert, ensure_array, is_kind, user_dtype
@@ -103,7 +104,7 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
       dtype: the dtype, by default a's.
       shape: the shape, by default a's.
       device: the device or sharding that holds the result; by default that of a, if it is committed and of this shape, or a
-        `ShapeDtypeStruct` that has one.
+        `ShapeDtypeStruct` that has one. One of a struct that names no devices is over the mesh that is set, whose axes must be explicit.
       out_sharding: how the result is to be split, over explicit mesh axes.
 
     Example:
@@ -115,12 +116,20 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
     if not (hasattr(a, "shape") and hasattr(a, "dtype")):
         a = ensure_array("full_like", a)
     dtype = user_dtype("full_like", dtype)
+    if device is None and shape is None and isinstance(a, ShapeDtypeStruct) and _is_without_devices(a.sharding):
+        plain = ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
+        return split_result("full_like", a.sharding, lambda: full_like(plain, fill_value, dtype))
     if device is None and shape is None and isinstance(a, (runtime.ArrayImpl, ShapeDtypeStruct)) and not (a.weak_type or is_tracing()):
         device = a.sharding if getattr(a, "committed", True) else None
     if type(fill_value) in dtypes.python_scalar_types or np.ndim(fill_value) == 0:
         return placed(shape_ops.full_like(a, fill_value, dtype, shape), device)
     shape = np.shape(a) if shape is None else canonical_shape("full_like", shape)
     return full(shape, fill_value, dtypes.dtype(a) if dtype is None else dtype, device=device)
+
+
+def _is_without_devices(sharding: Any) -> bool:
+    """Whether the mesh that is set says which devices a sharding is over."""
+    return isinstance(sharding, PartitionSpec) or sharding is not None and not sharding._is_concrete
 
 
 def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:

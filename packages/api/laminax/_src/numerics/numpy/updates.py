@@ -100,8 +100,7 @@ def _update(x: ArrayLike, positions: Sequence[ArrayLike], values: ArrayLike | No
         return indexing_ops.scatter_apply(x, plan.indices, function, dims, update_shape=plan.shape, **options)
     dtype = own.dtype
     if not dtypes.is_extended(dtype):
-        promoted = dtypes.result_type(x, values)
-        if promoted != dtype and kind != "set":  # computed in the wider dtype, as the operator would
+        if kind != "set" and (promoted := dtypes.result_type(x, values)) != dtype:  # computed in the wider dtype, as the operator would
             x, values = convert(x, promoted), convert(values, promoted)
         else:
             values = convert(values, dtype)
