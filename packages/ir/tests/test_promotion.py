@@ -313,3 +313,13 @@ def test_errors_name_the_dtypes_the_reason_and_the_way_out(mode, a, b, parts):
     assert isinstance(caught.value, dtypes.TypePromotionError)
     for part in parts:
         assert part in str(caught.value)
+
+
+def test_none_is_the_default_float_of_a_result_and_no_dtype_to_measure():
+    for x64 in (False, True):
+        with config.enable_x64(x64):
+            expected = np.result_type(None) if x64 else np.dtype(np.float32)  # NumPy's default float is the wide one
+            assert dtypes.result_type(None) == dtypes.result_type(None, 1) == dtypes.result_type(np.int8, None) == expected
+            assert dtypes.result_type(None, return_weak_type_flag=True) == (expected, False)
+    with pytest.raises(ValueError, match="dtype cannot be None. Pass a dtype such as 'float32'"):
+        dtypes.itemsize_bits(None)

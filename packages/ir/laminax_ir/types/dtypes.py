@@ -218,7 +218,13 @@ def bit_width(dtype: Any) -> int:
 
 
 def itemsize_bits(dtype: Any) -> int:
-    """The bits of one element that carry information, by the name that users know; see `bit_width`."""
+    """The bits of one element that carry information, by the name that users know; see `bit_width`.
+
+    Raises:
+        ValueError: dtype is None, which names no dtype here, though to NumPy it means float64.
+    """
+    if dtype is None:
+        raise ValueError("itemsize_bits: dtype cannot be None. Pass a dtype such as 'float32'.")
     return bit_width(dtype)
 
 

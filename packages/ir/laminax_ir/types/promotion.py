@@ -244,7 +244,7 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
     """The dtype of an operation on these operands.
 
     Args:
-        *args: arrays, scalars, dtypes, or Python scalar types.
+        *args: arrays, scalars, dtypes, or Python scalar types; None is the default float, as it is for NumPy.
         return_weak_type_flag: whether to return (dtype, weak_type) instead of the dtype.
 
     Raises:
@@ -257,6 +257,7 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
     """
     if not args:
         raise ValueError("result_type needs at least one operand.")
+    args = tuple([scalar_dtype(float) if x is None else x for x in args])
     dtype, weak_type = dtype_of(args[0]), _is_weak(args[0])
     # The first is paired with itself, which turns a weak int8 into the default int, as any operation on it does.
     for arg in args:

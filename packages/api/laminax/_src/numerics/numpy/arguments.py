@@ -89,6 +89,20 @@ def promote_inexact(name: str, *args: Any) -> list[Any]:
     return promote_shapes(name, *[as_dtype(x, dtype, weak) for x in ensure_arrays(name, *args)])
 
 
+def promote_real_inexact(name: str, **args: Any) -> list[Any]:
+    """Operands as from `promote_inexact`, for a function that is defined for real numbers only; arguments by name, for the message.
+
+    Raises:
+      ValueError: if an operand is complex.
+    """
+    operands = promote_inexact(name, *args.values())
+    for argument, x in zip(args, ensure_arrays(name, *args.values())):
+        if dtypes.issubdtype(get_aval(x).dtype, dtypes.complexfloating):
+            raise ValueError(f"Argument `{argument}` to {name} must be real-valued, got {get_aval(x).str_short()}: {name} does not support "
+                             f"complex-valued inputs. Take its real part.")
+    return operands
+
+
 def promote_arrays(name: str, *args: Any) -> list[Any]:
     """Operands in their common dtype and, but for scalars, one rank."""
     return promote(name, *ensure_arrays(name, *args))

@@ -160,7 +160,8 @@ def _leaves_of(values: Any, leaves: list) -> tuple[int, ...]:
         if hasattr(values, "__jax_array__") and not isinstance(values, Tracer):
             values = values.__jax_array__()
         if values is None:
-            raise ValueError("numpy.array: None is not a valid value for an element of an array")
+            raise ValueError("None is not a valid value for jnp.array, nor for an element of one. Pass a number, or jnp.nan for a "
+                             "missing one")
         if isinstance(values, (str, bytes)):
             raise TypeError(f"numpy.array: {values!r} cannot be an element of an array")
         leaves.append(values if is_host_value(values) or hasattr(values, "aval") else np.asarray(values))

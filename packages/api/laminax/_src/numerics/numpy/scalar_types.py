@@ -92,7 +92,7 @@ def result_type(*args: Any) -> np.dtype:
       >>> jnp.result_type(jnp.ones(2, "bfloat16"), 1.0)
       dtype(bfloat16)
     """
-    return dtypes.result_type(*(dtypes.scalar_dtype(float) if x is None else _plain(x) for x in args))
+    return dtypes.result_type(*map(_plain, args))
 
 
 def can_cast(from_: DTypeLike, to: DTypeLike, casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"] = "safe") -> bool:

@@ -12,7 +12,7 @@ from laminax_ir.types.arguments import check_size
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.numpy.arguments import promote_inexact
+from laminax._src.numerics.numpy.arguments import promote_inexact, promote_real_inexact
 from laminax._src.numerics.scipy.integral_functions import bernoulli_numbers
 from laminax._src.numerics.scipy.special import gammaln, gammasgn
 
@@ -92,11 +92,14 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
     Returns:
       A float array of the joint shape.
 
+    Raises:
+      ValueError: if an argument is complex.
+
     Example:
       >>> poch(jnp.array([1., 2.5]), 3)
       Array([ 6.   , 39.375], dtype=float32)
     """
-    z, m = jnp.broadcast_arrays(*promote_inexact("poch", z, m))
+    z, m = jnp.broadcast_arrays(*promote_real_inexact("poch", z=z, m=m))
     value = jnp.exp(gammaln(z + m) - gammaln(z)) * gammasgn(z) * gammasgn(z + m)
     return jnp.where(m == 0, jnp.ones_like(value), value)
 

@@ -21,7 +21,7 @@ from laminax_transforms import custom_jvp
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.numpy.arguments import convert, inexact, promote_inexact, strong
+from laminax._src.numerics.numpy.arguments import convert, inexact, promote_inexact, promote_real_inexact, strong
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
@@ -30,9 +30,7 @@ _EULER = 0.57721566490153286
 
 
 def _real(name: str, x: Any) -> Any:
-    x = inexact(name, x)
-    if dtypes.issubdtype(get_aval(x).dtype, dtypes.complexfloating):
-        raise TypeError(f"{name}: x must be real, got {get_aval(x).str_short()}")
+    (x,) = promote_real_inexact(name, x=x)
     return jnp.asarray(strong(x))
 
 
@@ -145,7 +143,7 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
     """
     if not dtypes.issubdtype(get_aval(n).dtype, dtypes.integer):
         raise ValueError(f"expn: n must be of integer dtype, got {get_aval(n).str_short()}")
-    n, x = jnp.broadcast_arrays(*promote_inexact("expn", n, x))
+    n, x = jnp.broadcast_arrays(*promote_real_inexact("expn", n=n, x=x))
     large = jnp.where(x > 1, x, jnp.full_like(x, 2.0))
 
     def up(i: ArrayLike, tail: Any) -> Any:  # the fraction of E_n, from its end
@@ -271,7 +269,8 @@ def _faddeeva_above(z: Any) -> Any:
     total = jnp.zeros_like(z)
     for c in coefficients.tolist():
         total = total * ratio + c
-    return 2 * total / (below * below) + 1 / math.sqrt(math.pi) / below
+    is_infinite = jnp.isinf(z.real) | jnp.isinf(z.imag)
+    return jnp.where(is_infinite, jnp.zeros_like(z), 2 * total / (below * below) + 1 / math.sqrt(math.pi) / below)
 
 
 @fused
@@ -297,7 +296,8 @@ def _wofz(z: Any) -> Any:
     is_above = z.imag >= 0
     above = _faddeeva_above(jnp.where(is_above, z, -z))
     safe = jnp.where(is_above, jnp.zeros_like(z), z)
-    return jnp.where(is_above, above, 2 * jnp.exp(-safe * safe) - above)
+    power = jnp.exp(-safe * safe)
+    return jnp.where(is_above, above, power + power - above)  # twice an infinite number: a product would make NaN of its parts
 
 
 @fused
@@ -305,16 +305,19 @@ def erfcx(x: ArrayLike) -> Array:
     """Scaled complement of the error function, exp(x^2) erfc(x), elementwise.
 
     Args:
-      x: a real array or scalar.
+      x: an array or scalar, real or complex.
 
     Returns:
-      A float array of x's shape; far out it is close to 1 / (sqrt(pi) x), where `erfc` underflows.
+      An array of x's shape, float or complex; far out it is close to 1 / (sqrt(pi) x), where `erfc` underflows.
 
     Example:
       >>> erfcx(jnp.array([0., 1., 100.]))
       Array([1.        , 0.42758358, 0.00564161], dtype=float32)
     """
-    return _erfcx(_real("erfcx", x))
+    x = jnp.asarray(strong(inexact("erfcx", x)))
+    if dtypes.issubdtype(x.dtype, dtypes.complexfloating):
+        return _wofz(complex_of(-x.imag, x.real))  # i x, part by part: a product would make NaN of an infinite part
+    return _erfcx(x)
 
 
 @_with_derivative(lambda x, y: 2 * x * y - 2 / math.sqrt(math.pi))

@@ -18,7 +18,7 @@ from laminax_transforms import custom_jvp, jvp
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.numpy.arguments import concrete_numpy, ensure_arrays, inexact, promote_inexact
+from laminax._src.numerics.numpy.arguments import concrete_numpy, ensure_arrays, inexact, promote_inexact, promote_real_inexact
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
@@ -102,11 +102,14 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     Returns:
       A float array of the joint shape.
 
+    Raises:
+      ValueError: if an argument is complex.
+
     Example:
       >>> hyp1f1(1., 2., jnp.array([-1., 0., 1.]))  # (exp(x) - 1) / x
       Array([0.63212055, 1.        , 1.7182819 ], dtype=float32)
     """
-    a, b, x = jnp.broadcast_arrays(*promote_inexact("hyp1f1", a, b, x))
+    a, b, x = jnp.broadcast_arrays(*promote_real_inexact("hyp1f1", a=a, b=b, x=x))
     is_negative = x < 0
     top, size = jnp.where(is_negative, b - a, a), jnp.abs(x)
 

@@ -22,13 +22,16 @@ from laminax_transforms import custom_jvp
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import (
+    convert,
     dtype_of,
     ensure_array,
     ensure_arrays,
     inexact,
     promote_inexact,
+    promote_real_inexact,
     strong,
 )
+from laminax._src.numerics.scipy.complex_gamma import complex_loggamma
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
@@ -66,8 +69,6 @@ erfinv = _function("erfinv", special.erf_inv, "Inverse of the error function; in
                    "-0.5, 0., 0.9", "-0.47693628,  0.        ,  1.1630871 ")
 gammaln = _function("gammaln", special.lgamma, "Logarithm of the absolute value of the gamma function",
                     "0.5, 5., 100.", "  0.5723649,   3.1780539, 359.13422  ")
-loggamma = _function("loggamma", special.lgamma, "Logarithm of the absolute value of the gamma function, as `gammaln`",
-                     "0.5, 5., 100.", "  0.5723649,   3.1780539, 359.13422  ")
 digamma = _function("digamma", special.digamma, "Derivative of the logarithm of the gamma function",
                     "1., 2., 10.", "-0.5772157 ,  0.42278433,  2.2517526 ")
 expit = _function("expit", op.logistic, "Logistic function, 1 / (1 + exp(-x))",
@@ -89,13 +90,13 @@ def i0(x: ArrayLike) -> Array:
       A float array of x's shape; infinite where the dtype does not hold the value, `i0e` has it scaled.
 
     Raises:
-      TypeError: if x is complex.
+      ValueError: if x is complex.
 
     Example:
       >>> i0(jnp.array([0., 1., -2.]))
       Array([1.       , 1.2660658, 2.2795854], dtype=float32)
     """
-    x = inexact("i0", x)
+    (x,) = promote_real_inexact("i0", x=x)
     return jnp.exp(jnp.abs(x)) * special.bessel_i0e(x)
 
 
@@ -110,13 +111,13 @@ def i1(x: ArrayLike) -> Array:
       A float array of x's shape; infinite where the dtype does not hold the value, `i1e` has it scaled.
 
     Raises:
-      TypeError: if x is complex.
+      ValueError: if x is complex.
 
     Example:
       >>> i1(jnp.array([0., 1., -2.]))
       Array([ 0.       ,  0.5651591, -1.5906368], dtype=float32)
     """
-    x = inexact("i1", x)
+    (x,) = promote_real_inexact("i1", x=x)
     return jnp.exp(jnp.abs(x)) * special.bessel_i1e(x)
 
 
@@ -151,11 +152,14 @@ def gammasgn(x: ArrayLike) -> Array:
     Returns:
       A float array of x's shape: 1 or -1; NaN at negative integers, at zeros the sign of the zero.
 
+    Raises:
+      ValueError: if x is complex.
+
     Example:
       >>> gammasgn(jnp.array([2.5, -0.5, -1.5]))
       Array([ 1., -1.,  1.], dtype=float32)
     """
-    x = strong(inexact("gammasgn", x))
+    x = strong(*promote_real_inexact("gammasgn", x=x))
     floor = jnp.floor(x)
     negative = jnp.where(floor % 2 == 0, jnp.ones_like(x), -jnp.ones_like(x))
     negative = jnp.where(x == floor, jnp.full_like(x, math.nan), negative)
@@ -165,20 +169,48 @@ def gammasgn(x: ArrayLike) -> Array:
 
 @fused
 def gamma(x: ArrayLike) -> Array:
-    """Gamma function, elementwise: the integral of t**(x - 1) exp(-t) over positive t, continued to negative x.
+    """Gamma function, elementwise: the integral of t**(x - 1) exp(-t) over positive t, continued to the complex plane.
 
     Args:
-      x: a real array or scalar.
+      x: an array or scalar, real or complex.
 
     Returns:
-      A float array of x's shape; NaN at negative integers, infinite at 0 and where the dtype does not hold the value.
+      An array of x's shape, float or complex. Of a real x it is NaN at negative integers, infinite at 0 and where the dtype does not
+      hold the value; of a complex x it is NaN at 0 and the negative integers, and where x is not finite.
 
     Example:
       >>> gamma(jnp.array([0.5, 5., -1.5]))
       Array([ 1.7724539, 24.       ,  2.3632717], dtype=float32)
     """
     x = strong(inexact("gamma", x))
+    if _is_complex(x):
+        return jnp.exp(complex_loggamma(x))
     return gammasgn(x) * jnp.exp(special.lgamma(x))
+
+
+@fused
+def loggamma(x: ArrayLike) -> Array:
+    """Logarithm of the gamma function, elementwise: the branch that is real on the positive axis and cut along the negative one.
+
+    Args:
+      x: an array or scalar, real or complex.
+
+    Returns:
+      An array of x's shape, float or complex. Of a real x it is NaN where x is negative, for gamma has either sign there:
+      `gammaln` is the logarithm of its size. Of a complex x it is NaN at 0 and the negative integers, and where x is not finite.
+
+    Example:
+      >>> loggamma(jnp.array([0.5, 5., -1.5]))
+      Array([0.5723649, 3.1780539,       nan], dtype=float32)
+    """
+    x = strong(inexact("loggamma", x))
+    if _is_complex(x):
+        return complex_loggamma(x)
+    return jnp.where(x < 0, jnp.full_like(x, math.nan), special.lgamma(x))
+
+
+def _is_complex(x: ArrayLike) -> bool:
+    return dtypes.issubdtype(dtype_of(x), dtypes.complexfloating)
 
 
 def factorial(n: ArrayLike, exact: bool = False) -> Array:
@@ -253,11 +285,14 @@ def beta(a: ArrayLike, b: ArrayLike) -> Array:
     Returns:
       A float array of the joint shape.
 
+    Raises:
+      ValueError: if an argument is complex.
+
     Example:
       >>> beta(jnp.array([2., 0.5]), jnp.array([3., 0.5]))  # 1/12 and pi
       Array([0.08333334, 3.1415927 ], dtype=float32)
     """
-    a, b = promote_inexact("beta", a, b)
+    a, b = promote_real_inexact("beta", a=a, b=b)
     return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * jnp.exp(betaln(a, b))
 
 
@@ -275,11 +310,14 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     Returns:
       A float array of the joint shape, from 0 to 1; NaN where an argument is out of its range.
 
+    Raises:
+      ValueError: if an argument is complex.
+
     Example:
       >>> betainc(2., 3., jnp.array([0., 0.25, 1.]))
       Array([0.        , 0.26171875, 1.        ], dtype=float32)
     """
-    a, b, x = promote_inexact("betainc", a, b, x)
+    a, b, x = promote_real_inexact("betainc", a=a, b=b, x=x)
     return special.betainc(a, b, x)
 
 
@@ -366,6 +404,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
 
     Raises:
       ValueError: if n is not of integer dtype.
+      ValueError: if x is complex.
 
     Example:
       >>> polygamma(1, jnp.array([1., 2.]))  # pi**2 / 6, and that - 1
@@ -374,7 +413,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
     n = ensure_array("polygamma", n)
     if not dtypes.issubdtype(dtype_of(n), dtypes.integer):
         raise ValueError(f"polygamma: n must be of integer dtype, got {get_aval(n).str_short()}")
-    return special.polygamma(*promote_inexact("polygamma", n, x))
+    return special.polygamma(*promote_real_inexact("polygamma", n=n, x=x))
 
 
 # --- logarithms and entropies ---
@@ -454,11 +493,14 @@ def entr(x: ArrayLike) -> Array:
     Returns:
       A float array of x's shape; 0 at 0 and -inf below.
 
+    Raises:
+      ValueError: if x is complex.
+
     Example:
       >>> entr(jnp.array([0., 0.5, 1.]))
       Array([ 0.       ,  0.3465736, -0.       ], dtype=float32)
     """
-    return _entr(inexact("entr", x))
+    return _entr(*promote_real_inexact("entr", x=x))
 
 
 @custom_jvp
@@ -484,11 +526,14 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     Returns:
       A float array of the joint shape; 0 where p is 0 and q is not negative, inf where the term has no other value.
 
+    Raises:
+      ValueError: if an argument is complex.
+
     Example:
       >>> rel_entr(jnp.array([0., 0.5, 0.5]), jnp.array([0.5, 0.25, 0.]))
       Array([0.       , 0.3465736,       inf], dtype=float32)
     """
-    p, q = jnp.broadcast_arrays(*promote_inexact("rel_entr", p, q))
+    p, q = jnp.broadcast_arrays(*promote_real_inexact("rel_entr", p=p, q=q))
     is_positive = (p > 0) & (q > 0)
     is_zero = (p == 0) & (q >= 0)
     safe_p, safe_q = jnp.where(is_positive, p, jnp.ones_like(p)), jnp.where(is_positive, q, jnp.ones_like(q))
@@ -508,11 +553,14 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
     Returns:
       A float array of the joint shape; inf where p or q is negative or q alone is 0.
 
+    Raises:
+      ValueError: if an argument is complex.
+
     Example:
       >>> kl_div(jnp.array([0., 0.5, 0.5]), jnp.array([0.5, 0.25, 0.]))
       Array([0.5       , 0.09657359,        inf], dtype=float32)
     """
-    p, q = promote_inexact("kl_div", p, q)
+    p, q = promote_real_inexact("kl_div", p=p, q=q)
     return rel_entr(p, q) - p + q
 
 
@@ -590,19 +638,21 @@ def erfcinv(y: ArrayLike) -> Array:
     It keeps its digits where y is small, and `erfinv(1 - y)` has none.
 
     Args:
-      y: float32 or float64, from 0 to 2.
+      y: a real array or scalar, from 0 to 2.
 
     Returns:
-      An array of y's shape and dtype; infinite at 0 and 2, NaN outside.
+      A float array of y's shape; infinite at 0 and 2, NaN outside.
 
     Raises:
-      TypeError: if y is not float32 or float64.
+      ValueError: if y is complex.
 
     Example:
       >>> erfcinv(jnp.array([1e-10, 0.5, 1.]))
       Array([ 4.572825  ,  0.47693628, -0.        ], dtype=float32)
     """
-    return -math.sqrt(0.5) * _ndtri(0.5 * _checked_float("erfcinv", y))  # erfc(x) = 2 ndtr(-sqrt(2) x)
+    (y,) = promote_real_inexact("erfcinv", y=y)
+    wide = y if dtype_of(y) in (np.float32, np.float64) else convert(y, np.dtype(np.float32))
+    return convert(-math.sqrt(0.5) * _ndtri(0.5 * wide), dtype_of(y))  # erfc(x) = 2 ndtr(-sqrt(2) x)
 
 
 def _ndtr(x: ArrayLike) -> Array:
