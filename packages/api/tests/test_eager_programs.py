@@ -122,3 +122,40 @@ def test_what_is_used_stays_and_what_is_not_goes():
 def test_the_option_takes_a_number(value):
     with pytest.raises(ValueError, match="eager_cache_size cannot be .* a number of programs"):
         eager_cache_size(value)
+
+
+def _scaled_maximum(x, y):
+    return jnp.maximum(x, y) * 1.0
+
+
+def _pairs(x, y):
+    return x[0] + y[0], x[1] * y[1]
+
+
+@pytest.mark.parametrize("call, expected", [
+    (lambda x: laminax.lax.reduce(x, -jnp.inf, _scaled_maximum, (0,)), [8.0, 9.0, 10.0, 11.0]),
+    (lambda x: laminax.lax.reduce((x, x), (jnp.float32(0), jnp.float32(1)), _pairs, (0,))[1], [0.0, 45.0, 120.0, 231.0]),
+    (lambda x: laminax.lax.reduce_window(x, -jnp.inf, _scaled_maximum, (3, 1), (1, 1), "VALID"), [[8.0, 9.0, 10.0, 11.0]]),
+    (lambda x: laminax.experimental.sparse.linalg.spsolve(x[1], jnp.arange(4), jnp.arange(5), x[1] * x[2]), [8.0, 9.0, 10.0, 11.0]),
+], ids=["reduce", "reduce_pairs", "reduce_window", "spsolve"])
+def test_a_call_with_the_functions_of_the_last_call_compiles_nothing(call, expected, caplog):
+    """Reductions with a function of one's own were compiled at every call."""
+    x = jnp.arange(12, dtype=jnp.float32).reshape(3, 4)
+    np.testing.assert_allclose(call(x), expected)
+    with laminax.log_compiles(), caplog.at_level("WARNING", "laminax"):
+        np.testing.assert_allclose(call(x), expected)
+    assert not [r.getMessage() for r in caplog.records if "Compiling" in r.getMessage()]
+
+
+def test_the_function_of_a_reduction_is_traced_again_after_clear_caches():
+    count = []
+
+    def maximum(x, y):
+        count.append(1)
+        return jnp.maximum(x, y)
+    for _ in range(2):
+        laminax.lax.reduce(jnp.ones(3), -jnp.inf, maximum, (0,))
+    assert len(count) == 1
+    laminax.clear_caches()
+    laminax.lax.reduce(jnp.ones(3), -jnp.inf, maximum, (0,))
+    assert len(count) == 2

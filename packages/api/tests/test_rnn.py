@@ -65,6 +65,15 @@ def test_results_are_those_of_the_loop(layers, is_bidirectional):
             np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-6)
 
 
+def test_own_operations_are_of_equal_ranks():
+    x, h_0, c_0, weights = drawn(1, False)
+    expected = in_numpy(x, h_0, c_0, weights, 1, False)
+    with laminax.numpy_rank_promotion("raise"):
+        found = rnn.lstm(x, h_0, c_0, weights, LENGTHS, INPUT, HIDDEN, 1, 0.0, False)
+    for got, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-6)
+
+
 def test_derivatives():
     x, h_0, c_0, weights = drawn(1, True)
     check_grads(lambda x, w: rnn.lstm(x, h_0, c_0, w, LENGTHS, INPUT, HIDDEN, 1, 0.0, True)[0], (x, weights), 1, modes=["rev"], atol=1e-2,

@@ -100,6 +100,20 @@ def test_qr(a):
         close(linalg.qr_multiply(a, c, mode="left", conjugate=True), (np.conj(q) @ c, r))
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_eigh_tridiagonal_of_hermitian_matrices(dtype):
+    rng = np.random.default_rng(5)
+    d, e = (rng.normal(size=n) + 1j * rng.normal(size=n) for n in (6, 5))
+    matrix = np.diag(d.real) + np.diag(e, 1) + np.diag(e.conj(), -1)
+    with laminax.enable_x64(True):
+        w, v = linalg.eigh_tridiagonal(d.astype(dtype), e.astype(dtype), tol=1e-3, key=laminax.random.key(0))
+    assert w.dtype == dtype(0).real.dtype and v.dtype == dtype
+    tolerance = 100 * np.finfo(dtype).eps
+    np.testing.assert_allclose(w, np.linalg.eigvalsh(matrix), atol=tolerance)
+    np.testing.assert_allclose(matrix @ v, v * w, atol=tolerance)
+
+
+
 def test_eigenvalues():
     for lower in (False, True):
         w, v = linalg.eigh(A, lower=lower)
@@ -264,8 +278,8 @@ def test_generalized_eigenvalues_of_batches_and_of_no_positive_matrix():
     (lambda: linalg.eigh(A, B), ValueError, r"eigh: a and b must be square matrices of one size, got f64\[4,4\] and f64\[4,2\]"),
     (lambda: linalg.eigh(A, type=4), ValueError, "eigh: type must be 1, 2 or 3, got 4"),
     (lambda: linalg.eigh(A, eigvals=(0, 1)), NotImplementedError, r"eigh: eigvals must be None, got \(0, 1\)"),
-    (lambda: linalg.eigh_tridiagonal(A[0], A[1, :3], select="v"), NotImplementedError, "select='v', tol and key are not supported"),
-    (lambda: linalg.eigh_tridiagonal(A[0], A[1]), ValueError, r"d must be real \[..., n\] and e real \[..., n - 1\]"),
+    (lambda: linalg.eigh_tridiagonal(A[0], A[1, :3], select="v"), NotImplementedError, "select='v' is not supported"),
+    (lambda: linalg.eigh_tridiagonal(A[0], A[1]), ValueError, r"d must be \[..., n\] and e \[..., n - 1\]"),
     (lambda: linalg.eigh_tridiagonal(A[0], A[1, :3], select="i", select_range=(2, 7)), ValueError, "two indices from 0 to 3"),
     (lambda: linalg.qr(A, mode="raw"), ValueError, "mode must be 'full', 'r' or 'economic', got 'raw'"),
     (lambda: linalg.qr_multiply(TALL, np.ones((2, 3))), ValueError, "c must have 5 columns"),

@@ -100,3 +100,23 @@ def test_limited_memory_under_vmap_and_from_a_minimum():
     np.testing.assert_allclose(together.x, np.ones((3, 2)), atol=1e-4)
     flat = minimize(lambda x: -jnp.abs(x).sum(), np.ones(2), method=LIMITED, options={"maxiter": 3})  # no minimum: curvature is 0
     assert not flat.success and np.isfinite(flat.x).all()
+
+
+@pytest.mark.parametrize("method", ["BFGS", "l-bfgs-experimental-do-not-rely-on-this"])
+@pytest.mark.parametrize("promotion", ["standard", "strict"])
+def test_of_complex_vectors(method, promotion):
+    goal = np.array([1.0, 2 - 3j, -5j])
+
+    def squares(z):
+        return jnp.sum(jnp.abs(z - goal) ** 2) + jnp.sum(z.real ** 4)
+
+    def of_parts(parts):  # the same in NumPy's own numbers
+        z = parts[:3] + 1j * parts[3:]
+        return np.sum(np.abs(z - goal) ** 2) + np.sum(z.real ** 4)
+    with laminax.numpy_dtype_promotion(promotion):
+        result = laminax.jit(lambda z: minimize(squares, z, method=method, tol=1e-7))(np.full(3, 1 + 1j))
+    reference = scipy.optimize.minimize(of_parts, np.ones(6), method="BFGS", tol=1e-8).x
+    np.testing.assert_allclose(result.x, reference[:3] + 1j * reference[3:], atol=1e-5)
+    assert result.x.dtype == result.jac.dtype == np.complex128 and result.fun.dtype == np.float64
+    stopped = minimize(squares, np.full(3, 1 + 1j), method=method, options={"maxiter": 1})
+    np.testing.assert_allclose(stopped.jac, laminax.grad(squares)(stopped.x), rtol=1e-9)

@@ -207,6 +207,7 @@ def test_gmres_incremental_of_what_is_solved_already():
     (lambda: fft.dct(TABLE, type=3), NotImplementedError, "dct: only type=2 is supported, got 3"),
     (lambda: fft.dct(TABLE, norm="forward"), NotImplementedError, "norm must be None"),
     (lambda: fft.dctn(TABLE, s=(2,), axes=(0, 1)), ValueError, "one size for each of the axes"),
+    (lambda: fft.dctn(TABLE, s=(2, 3, 4)), ValueError, r"dctn: s must have at most x.ndim \(2\) elements, got 3: \(2, 3, 4\)"),
     (lambda: ndimage.map_coordinates(TABLE, [B], 1), ValueError, "length input.ndim, but 1 != 2"),
     (lambda: ndimage.map_coordinates(B, [B], 3), NotImplementedError, "requires order<=1: it must be 0 or 1, got 3"),
     (lambda: ndimage.map_coordinates(B, [B], 1, "mirrored"), NotImplementedError,

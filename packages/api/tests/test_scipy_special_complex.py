@@ -8,10 +8,12 @@ import laminax
 from laminax import numpy as jnp
 from laminax.scipy import special
 
-PARTS = np.array([-30.5, -7.3, -2.5, -2.0, -1.0, -0.5, -1e-3, 0.0, 0.1, 0.5, 1.0, 1.4, 1.8, 2.0, 2.3, 6.9, 7.1, 25.0])
+PARTS = np.array([-30.5, -7.3, -2.5, -2.0, -1.0, -0.5, -1e-3, 0.0, 0.1, 0.5, 1.0, 1.4, 1.8, 2.0, 2.3, 6.9, 7.1,
+                  25.0])
 PLANE = (PARTS[:, None] + 1j * np.array([-30.0, -7.1, -2.0, -0.3, -1e-4, 0.0, 1e-4, 0.3, 2.0, 6.9, 30.0])).ravel()
 BELOW_THE_CUT = np.array([complex(-0.5, -0.0), complex(-2.5, -0.0), complex(-7.3, -0.0), complex(0.5, -0.0)])
-INFINITE = np.array([complex(np.inf, 0), complex(1, np.inf), complex(-np.inf, 1), complex(np.nan, 1), complex(-30.5, 2), complex(3, -1e200)])
+INFINITE = np.array([complex(np.inf, 0), complex(1, np.inf), complex(-np.inf, 1), complex(np.nan, 1), complex(-30.5, 2),
+                     complex(3, -1e200)])
 
 
 def close(got, expected, tolerance):

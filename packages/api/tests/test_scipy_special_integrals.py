@@ -84,7 +84,7 @@ def test_numbers_of_bernoulli():
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda: special.expi(1j), ValueError, r"Argument `x` to expi must be real-valued, got c128\[\]: expi does not support complex-valued inputs"),
+    (lambda: special.expi(1j), ValueError, r"Argument `x` to expi must be real-valued, got c128\[\]"),
     (lambda: special.expn(1.5, 2.0), ValueError, "expn: n must be of integer dtype"),
     (lambda: special.bernoulli(-1), ValueError, "n must not be negative, got -1"),
     (lambda: special.spence([1.0]), TypeError, "spence requires ndarray or scalar arguments"),

@@ -166,8 +166,7 @@ HELPERS = {
     shape: set(),
     slicing: {"wrapped_index"},
     indexing: {"scatter_window", "default_fill_value"},
-    reduction: {"reduced_shape", "split_operands", "check_monoid", "is_leaf", "special_monoid", "identity", "least",
-                "greatest", "flatten_monoid", "stage_monoid"},
+    reduction: {"reduced_shape", "split_operands", "check_monoid", "special_monoid", "identity", "least", "greatest"},
     cumulative: {"scan_associatively"}, windows: set(), sorting: set(), stacking: set(),
 }
 

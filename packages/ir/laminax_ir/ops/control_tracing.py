@@ -9,6 +9,7 @@ from typing import Any, Callable, NamedTuple, Sequence
 from weakref import WeakKeyDictionary
 
 from laminax_ir.ops.calls import close_over_constants
+from laminax_ir.ops.monoids import forget_monoids
 from laminax_ir.options import ambient
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, no_effects
@@ -77,6 +78,7 @@ def trace_function(caller: str, what: str, fun: Callable, in_tree: Any, in_avals
 def forget_traced_functions() -> None:
     """Empties the cache of traced functions and what is recorded of others, so that each is traced again when it is next used."""
     _programs.clear()
+    forget_monoids()
     forget_recordings()
 
 

@@ -15,14 +15,12 @@ from laminax_ir.ops import elementwise
 from laminax_ir.ops.contraction import refuse_out_sharding
 from laminax_ir.ops.dtype_kinds import INTEGER_BOOL, NUMBER, NUMBER_BOOL, REAL_BOOL, check_dtype
 from laminax_ir.ops.elementwise_avals import joined_named_shape
+from laminax_ir.ops.monoids import flatten_monoid, is_leaf, stage_monoid, unflatten_results
 from laminax_ir.ops.shape_arguments import as_ints, checked_out_sharding
 from laminax_ir.ops.sharding import reshard
 from laminax_ir.options import config
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive, shape_rule
-from laminax_ir.pytrees import pytree
-from laminax_ir.recording.staging import stage
-from laminax_ir.tracing.explicit_axes import without_mesh
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int
@@ -427,14 +425,9 @@ def reduce(operands: Sequence[Any], init_values: Any, computation: Callable, dim
             if x.weak_type and not get_aval(init_values).weak_type:  # the result is weakly typed only if both are
                 operands = elementwise.convert_element_type(operands, x.dtype)
             return _named_functions[special](operands, axes=dimensions)
-    flat, inits, flat_computation, rebuild = flatten_monoid("reduce", operands, init_values, computation)
-    jaxpr = stage_monoid("reduce", flat_computation, [get_aval(x).dtype for x in inits])
-    return rebuild(reduce_p.bind(*flat, *inits, dimensions=dimensions, jaxpr=jaxpr))
-
-
-def is_leaf(x: Any) -> bool:
-    """Whether x is one array rather than a container of them (or None)."""
-    return not isinstance(x, (tuple, list, dict)) and x is not None
+    flat, inits, treedef = flatten_monoid("reduce", operands, init_values, computation)
+    jaxpr = stage_monoid("reduce", computation, [get_aval(x).dtype for x in inits], treedef)
+    return unflatten_results(reduce_p.bind(*flat, *inits, dimensions=dimensions, jaxpr=jaxpr), treedef)
 
 
 def special_monoid(computation: Callable, init_value: Any, dtype: Any) -> str | None:
@@ -519,64 +512,3 @@ def greatest(dtype: Any) -> Any:
 def _has_infinity(dtype: np.dtype) -> bool:
     with np.errstate(all="ignore"):
         return float(np.float32(np.inf).astype(dtype)) == np.inf  # the float8 types without infinities give NaN or their maximum
-
-
-def flatten_monoid(name: str, operands: Sequence[Any], init_values: Any, computation: Callable) -> Any:
-    """Operands and initial values as flat lists, the computation on flat lists, and a function that rebuilds the result.
-
-    Raises:
-      ValueError: if operands and initial values have different structures.
-    """
-    if not callable(computation):
-        raise TypeError(f"{name}: the computation must be callable, got {computation!r}")
-    if is_leaf(operands) and is_leaf(init_values):
-        return [operands], [init_values], functools.partial(_one_result, name, computation), lambda results: results[0]
-    flat, treedef = pytree.tree_flatten(operands)
-    inits, init_treedef = pytree.tree_flatten(init_values)
-    if treedef != init_treedef:
-        raise ValueError(f"{name}: Operands must have the same tree structure as init_values, got {treedef} and "
-                         f"{init_treedef}")
-    if not flat:
-        raise ValueError(f"{name}: at least one operand is needed, got {operands!r}")
-
-    def flat_computation(*values: Any) -> Any:
-        half = len(values) // 2
-        result = computation(pytree.tree_unflatten(treedef, values[:half]), pytree.tree_unflatten(treedef, values[half:]))
-        leaves, result_treedef = pytree.tree_flatten(result)
-        if result_treedef != treedef:
-            raise ValueError(f"{name} output must have the same tree structure as the operands, {treedef}; the computation "
-                             f"returns {result_treedef}")
-        return leaves
-
-    return flat, inits, flat_computation, functools.partial(pytree.tree_unflatten, treedef)
-
-
-def _one_result(name: str, computation: Callable, left: ArrayLike, right: ArrayLike) -> list:
-    result = computation(left, right)
-    if not is_leaf(result):
-        raise ValueError(f"{name} output must have the same tree structure as the operands, one array; the computation returns "
-                         f"{result!r}")
-    return [result]
-
-
-def stage_monoid(name: str, flat_computation: Callable, scalar_dtypes: Sequence) -> ClosedJaxpr:
-    """The computation as a jaxpr on two scalars of each dtype.
-
-    Args:
-      name: the operation, for messages.
-      flat_computation: takes 2 n scalars, returns n.
-      scalar_dtypes: the n dtypes.
-
-    Returns:
-      The jaxpr, of 2 n scalars.
-
-    Raises:
-      NotImplementedError: if it closes over a traced value.
-    """
-    avals = [ShapedArray((), dtype) for dtype in scalar_dtypes]
-    with without_mesh():  # a constraint among its operations would hide from the compiler what it computes
-        jaxpr = stage(flat_computation, 2 * avals, name=f"{name}_computation")
-    if any(isinstance(c, Tracer) for c in jaxpr.consts):
-        raise NotImplementedError(f"{name}: the computation closes over a traced value, which a compiled reduction cannot "
-                                  "read. Use only its two arguments and constants in it.")
-    return jaxpr

@@ -15,14 +15,8 @@ from laminax_ir.ops.convolution import canonical_pads, check_per_axis, dilated, 
 from laminax_ir.ops.dtype_kinds import NUMBER, NUMBER_BOOL, REAL, check_dtype
 from laminax_ir.ops.elementwise import ge_p, le_p
 from laminax_ir.ops.elementwise_avals import joined_named_shape
-from laminax_ir.ops.reduction import (
-    check_monoid,
-    flatten_monoid,
-    is_leaf,
-    special_monoid,
-    split_operands,
-    stage_monoid,
-)
+from laminax_ir.ops.monoids import flatten_monoid, is_leaf, stage_monoid, unflatten_results
+from laminax_ir.ops.reduction import check_monoid, special_monoid, split_operands
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive, shape_rule
 from laminax_ir.types import dtypes
@@ -183,15 +177,15 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable, window_d
       array([1., 3., 5.], dtype=float32)
     """
     name = "reduce_window"
-    flat, inits, flat_computation, rebuild = flatten_monoid(name, operand, init_value, computation)
+    flat, inits, treedef = flatten_monoid(name, operand, init_value, computation)
     avals = [get_aval(x) for x in flat]
     params = _window_params(name, avals[0].shape, window_dimensions, window_strides, padding, base_dilation, window_dilation)
     if is_leaf(operand) and is_leaf(init_value):
         primitive = _special_primitives.get(special_monoid(computation, init_value, avals[0].dtype) or "")
         if primitive is not None:
             return primitive.bind(operand, **params)
-    jaxpr = stage_monoid(name, flat_computation, [get_aval(x).dtype for x in inits])
-    return rebuild(reduce_window_p.bind(*flat, *inits, jaxpr=jaxpr, **params))
+    jaxpr = stage_monoid(name, computation, [get_aval(x).dtype for x in inits], treedef)
+    return unflatten_results(reduce_window_p.bind(*flat, *inits, jaxpr=jaxpr, **params), treedef)
 
 
 _special_primitives = {"sum": reduce_window_sum_p, "max": reduce_window_max_p, "min": reduce_window_min_p}
@@ -239,7 +233,7 @@ def select_and_scatter(operand: Any, select: Callable, window_dimensions: Sequen
     for what, fun in (("select", select), ("scatter", scatter)):
         if not callable(fun):
             raise TypeError(f"{name}: {what} must be callable, got {fun!r}")
-    select_jaxpr, scatter_jaxpr = (stage_monoid(name, lambda *xs, fun=fun: [fun(*xs)], [aval.dtype]) for fun in (select, scatter))
+    select_jaxpr, scatter_jaxpr = (stage_monoid(name, fun, [aval.dtype]) for fun in (select, scatter))
     return select_and_scatter_p.bind(
         operand, source, init_value, select_jaxpr=select_jaxpr, scatter_jaxpr=scatter_jaxpr,
         window_dimensions=int_tuple(name, "window_dimensions", window_dimensions),

@@ -136,7 +136,7 @@ def _network(x: Array, h_0: Array, c_0: Array, weights: tuple[Weights, ...], seq
 def _layer(xs: Array, h: Array, c: Array, w_ih: Array, w_hh: Array, b_ih: Array, b_hh: Array, lengths: Array, *, is_backward: bool,
            precision: Any) -> tuple[Array, tuple[Array, Array]]:
     """One layer on [time, batch, features]: steps behind the end of a sequence leave its states as they are, and give 0."""
-    inputs = jnp.matmul(xs, w_ih.T, precision=precision) + b_ih + b_hh
+    inputs = jnp.matmul(xs, w_ih.T, precision=precision) + b_ih[None, None] + b_hh[None, None]
 
     def step(state: tuple[Array, Array], now: tuple[Array, Array]) -> tuple[tuple[Array, Array], Array]:
         (h, c), (driven, time) = state, now

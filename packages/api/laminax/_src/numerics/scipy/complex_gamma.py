@@ -70,7 +70,8 @@ def _in_right_half(x: Any, y: Any) -> Any:
     logs = sum(jnp.log(steps + k) for k in range(_FAR))
     shifted = jnp.where(is_far, z, z + _FAR)
     inverse = 1 / shifted
-    stirling = (shifted - 0.5) * jnp.log(shifted) - shifted + math.log(2 * math.pi) / 2 + inverse * _polynomial(_STIRLING, inverse * inverse)
+    rest = inverse * _polynomial(_STIRLING, inverse * inverse)
+    stirling = (shifted - 0.5) * jnp.log(shifted) - shifted + math.log(2 * math.pi) / 2 + rest
     result = jnp.where(is_far, stirling, stirling - logs)
     near_1, near_2 = jnp.abs(z - 1) < _NEAR, jnp.abs(z - 2) < _NEAR
     t = jnp.where(near_1, z - 1, jnp.where(near_2, z - 2, jnp.zeros_like(z)))

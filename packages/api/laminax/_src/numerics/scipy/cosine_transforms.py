@@ -140,6 +140,8 @@ def _transform(name: str, x: Any, type: int, n: int | None, axis: int, norm: str
 
 def _transforms(name: Any, x: Any, type: int, s: Any, axes: Any, norm: str | None, function: Callable) -> Array:
     rank = len(np.shape(x)) if isinstance(x, (list, tuple)) else len(shape_of(x))
+    if s is not None and len(s) > rank:
+        raise ValueError(f"{name}: s must have at most x.ndim ({rank}) elements, got {len(s)}: {tuple(s)}")
     if axes is None:
         axes = range(rank) if s is None else range(rank - len(s), rank)
     axes = axis_tuple(name, tuple(axes), rank)

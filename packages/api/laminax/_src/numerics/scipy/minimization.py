@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Mapping
 
+from laminax_ir.ops.elementwise import complex as complex_of
+from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 from laminax_transforms import value_and_grad
 
@@ -12,6 +14,9 @@ from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import inexact
 from laminax._src.numerics.scipy import limited_memory_bfgs as limited
 from laminax._src.numerics.scipy.bfgs import OptimizeResults, minimize_bfgs
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array
 
 _LIMITED_MEMORY = "l-bfgs-experimental-do-not-rely-on-this"
 
@@ -24,7 +29,8 @@ def minimize(fun: Callable, x0: Any, args: tuple = (), *, method: str, tol: floa
 
     Args:
       fun: a differentiable function of a vector, and of args, with a scalar result.
-      x0: [n], where to start.
+      x0: [n], where to start. If it is complex, the search is for the real parts and the imaginary ones, a vector of 2 n: of them are
+        the norm of the gradient and `hess_inv`, and `jac` is complex, like the gradient that `grad` gives.
       args: further arguments of the function.
       method: "BFGS", or "l-bfgs-experimental-do-not-rely-on-this", which keeps the last steps in place of a matrix; in any case of letters.
       tol: the norm of the gradient at which the search ends; the option `gtol`, 1e-5 by default, says the same.
@@ -57,14 +63,25 @@ def minimize(fun: Callable, x0: Any, args: tuple = (), *, method: str, tol: floa
     x0 = jnp.asarray(inexact("minimize", x0))
     if x0.ndim != 1:
         raise ValueError(f"minimize: x0 must be a vector, got {get_aval(x0).str_short()}. Use flatten_util.ravel_pytree for other values.")
+    is_complex = dtypes.issubdtype(x0.dtype, dtypes.complexfloating)
+    size = 2 * len(x0) if is_complex else len(x0)
     search: Callable
     if str(method).lower() == _LIMITED_MEMORY:
-        search, settings = limited.minimize_limited_memory, limited.settings(len(x0))
+        search, settings = limited.minimize_limited_memory, limited.settings(size)
     else:
-        search, settings = minimize_bfgs, {"gtol": 1e-5, "maxiter": 200 * len(x0), "norm": math.inf, "line_search_maxiter": 10}
+        search, settings = minimize_bfgs, {"gtol": 1e-5, "maxiter": 200 * size, "norm": math.inf, "line_search_maxiter": 10}
     unknown = set(options or {}) - set(settings)
     if unknown:
         raise ValueError(f"minimize: unknown options {sorted(unknown)}; there are {sorted(settings)}")
     settings |= {} if tol is None else {"gtol": tol}
     settings |= {name: value for name, value in (options or {}).items() if value is not None}
+    if is_complex:
+        found = search(value_and_grad(lambda parts: fun(_joined(parts), *args)), jnp.concatenate([x0.real, x0.imag]), **settings)
+        return found._replace(x=_joined(found.x), jac=jnp.conj(_joined(found.jac)))
     return search(value_and_grad(lambda x: fun(x, *args)), x0, **settings)
+
+
+def _joined(parts: Array) -> Array:
+    """The complex vector of its real parts, and then its imaginary ones."""
+    half = len(parts) // 2
+    return complex_of(parts[:half], parts[half:])

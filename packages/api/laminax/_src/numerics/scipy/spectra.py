@@ -332,7 +332,7 @@ def istft(Zxx: ArrayLike, fs: Any = 1.0, window: Any = "hann", nperseg: int | No
     window, _ = _window("istft", window, nperseg, nperseg)
     step, count = nperseg - noverlap, Z.shape[-1]
     segments = fft.irfft(Z, nfft, axis=-2) if input_onesided else fft.ifft(Z, nfft, axis=-2)
-    segments = segments[..., :nperseg, :] * _along_axis(window * np.sum(window), -2, segments, segments.real.dtype)
+    segments = segments[..., :nperseg, :] * _along_axis(window * np.sum(window), -2, segments, segments.dtype)
     length = nperseg + (count - 1) * step
     places = np.arange(count)[None, :] * step + np.arange(nperseg)[:, None]
     x = jnp.zeros((*segments.shape[:-2], length), segments.dtype).at[..., places].add(segments)
@@ -341,7 +341,7 @@ def istft(Zxx: ArrayLike, fs: Any = 1.0, window: Any = "hann", nperseg: int | No
     if boundary:
         cut = slice(nperseg // 2, length - nperseg // 2)
         x, norm = x[..., cut], norm[cut]
-    x = x / _along_axis(np.where(norm > 1e-10, norm, 1), -1, x, x.real.dtype)
+    x = x / _along_axis(np.where(norm > 1e-10, norm, 1), -1, x, x.dtype)
     real = dtypes.scalar_dtype(float)
     x = jnp.moveaxis(x, -1, time_axis - (freq_axis < time_axis))
     times = jnp.arange(x.shape[0], dtype=real) / jnp.asarray(fs, dtype=real)  # of the first axis, as SciPy and JAX have it

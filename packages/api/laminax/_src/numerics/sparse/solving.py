@@ -12,6 +12,7 @@ from laminax_ir.types.avals import ShapeDtypeStruct
 from laminax_transforms import stop_gradient
 from laminax_transforms.custom.custom_solve import custom_linear_solve
 
+from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.sparse.csr import CSR
 
@@ -56,7 +57,11 @@ def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reo
                          f"{indices.shape}, {b.shape} and {indptr.shape}")
     if reorder not in _ORDERS:
         raise ValueError(f"spsolve: reorder must be one of {list(_ORDERS)}, got {reorder!r}")
+    return _spsolve(data, indices, indptr, b, reorder=reorder)
 
+
+@fused(static_argnames=("reorder",))
+def _spsolve(data: Array, indices: Array, indptr: Array, b: Array, *, reorder: int) -> Array:
     fixed = stop_gradient(data)  # what the solution depends on is said by `product`
 
     def product(x: ArrayLike) -> Array:
