@@ -49,7 +49,7 @@ def eigh_tridiagonal(
     tol: float | None = None,
     key: ArrayLike | None = None,
 ) -> Array | tuple[Array, Array]:
-    """Eigenvalues, ascending, and eigenvectors of real symmetric tridiagonal matrices."""
+    """Eigenvalues, ascending, and eigenvectors of tridiagonal matrices, real symmetric or Hermitian."""
 def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 16) -> Array:
     """Exponential of square matrices, by scaling, a Padé approximant, and squaring."""
 def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: bool = True) -> Array | tuple[Array, Array]:

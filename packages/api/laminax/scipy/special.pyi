@@ -53,7 +53,7 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
 def fresnel(x: ArrayLike) -> tuple[Any, Any]:
     """Fresnel's integrals, elementwise: of sin(pi t^2 / 2) and of cos(pi t^2 / 2) from 0 to x."""
 def gamma(x: ArrayLike) -> Array:
-    """Gamma function, elementwise: the integral of t**(x - 1) exp(-t) over positive t, continued to negative x."""
+    """Gamma function, elementwise: the integral of t**(x - 1) exp(-t) over positive t, continued to the complex plane."""
 def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
     """Regularised lower incomplete gamma function, elementwise: the integral of t**(a - 1) exp(-t) from 0 to x, over gamma(a)."""
 def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
@@ -81,7 +81,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
 def log_softmax(x: ArrayLike, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
     """Logarithm of `softmax`, without overflow; see `nn.log_softmax`."""
 def loggamma(x: ArrayLike) -> Array:
-    """Logarithm of the absolute value of the gamma function, as `gammaln`, elementwise."""
+    """Logarithm of the gamma function, elementwise: the branch that is real on the positive axis and cut along the negative one."""
 def logit(x: ArrayLike) -> Array:
     """Inverse of `expit`, log(x / (1 - x)), elementwise."""
 def multigammaln(a: ArrayLike, d: int) -> Array:
