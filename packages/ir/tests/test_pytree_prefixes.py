@@ -48,6 +48,22 @@ def test_a_mismatch_says_what_differs(pytree, prefix, full, reason):
     assert mismatch.reason == reason and f"pytree structure error: {reason} at key path\n    in_axes['k']\n" in str(mismatch("in_axes"))
 
 
+def test_a_mismatch_names_the_keys_that_one_side_lacks(pytree):
+    class Fields:
+        def __init__(self, **fields):
+            self.fields = fields
+
+    pytree.register_pytree_with_keys(
+        Fields, lambda f: ([(pytree.GetAttrKey(k), v) for k, v in f.fields.items()], tuple(f.fields)), lambda keys, xs: Fields(**dict(zip(keys, xs))))
+    for prefix, full, keys in [({"a": 1}, {"a": 2, "b": 3}, ["['b']"]), ({"a": 1, "c": 2}, {"b": 3}, ["['a']", "['c']", "['b']"]),
+                               (Fields(a=1), Fields(a=2, b=3), [".b"]), (Fields(a=1, c=2, d=0), Fields(d=3, b=3), [".a", ".c", ".b"])]:
+        [mismatch] = pytree.prefix_errors(prefix, full)
+        text = str(mismatch("in_axes"))
+        assert "different numbers of pytree children at key path" in text
+        listed = text.partition("so the symmetric difference on key sets is\n")[2].splitlines()
+        assert [line.strip() for line in listed if line.startswith("    ")] == keys
+
+
 def test_prefix_errors_stops_at_leaves_of_the_prefix(pytree):
     assert pytree.prefix_errors([(1, 2)], [3], is_leaf=lambda x: isinstance(x, tuple)) == []
     assert len(pytree.prefix_errors([(1, 2)], [3])) == 1

@@ -120,7 +120,7 @@ def test_children_may_be_an_iterator(pytree):
 
 
 def test_register_dataclass_takes_static_fields_from_the_metadata(pytree):
-    @pytree.register_dataclass
+    @functools.partial(pytree.register_dataclass, drop_fields="cache")
     @dataclasses.dataclass
     class Layer:
         weight: Any
@@ -136,6 +136,25 @@ def test_register_dataclass_takes_static_fields_from_the_metadata(pytree):
     assert show(pytree, pytree.tree_leaves_with_path(layer)) == [(".weight", 1), (".bias[0]", 2)]
     assert pytree.tree_map(lambda x: x * 10, layer) == Layer(10, "dense", [20])
     assert pytree.tree_structure(Layer(0, "other", [0])) != treedef
+
+
+def test_register_dataclass_does_not_lose_computed_fields_unasked(pytree):
+    @dataclasses.dataclass
+    class Cached:
+        weight: Any
+        cache: Any = dataclasses.field(default="fresh", init=False)
+
+    with raises_naming(ValueError, "register_dataclass", "Cached", "{'cache'}", "drop_fields"):
+        pytree.register_dataclass(Cached)
+    pytree.register_dataclass(Cached, drop_fields=["cache"])
+    cached = Cached(1)
+    cached.cache = "used"
+    assert pytree.tree_map(lambda x: x, cached).cache == "fresh"
+
+
+def test_static_fields_that_the_metadata_says_are_none(pytree):
+    field = pytree.static(metadata={"static": False, "unit": "m"})
+    assert field.metadata == {"static": False, "unit": "m"}
 
 
 def test_register_dataclass_with_fields(pytree):

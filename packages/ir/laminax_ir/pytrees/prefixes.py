@@ -375,7 +375,9 @@ class _Level:
         if self.type is dict and self.data != full.data:
             return _METADATA if len(self.data) == len(full.data) else _CHILDREN, _dict_advice(self.data, full.data)
         if len(self.children) != len(full.children):
-            return f"different lengths of {self.type.__name__}" if self.type in (tuple, list) else _CHILDREN, _LENGTH_ADVICE
+            if self.type in (tuple, list):
+                return f"different lengths of {self.type.__name__}", _LENGTH_ADVICE
+            return _CHILDREN, _key_difference(self.keys, full.keys) + _LENGTH_ADVICE
         if _differ(self.data, full.data):
             return _METADATA, "Static data is part of the structure: give both equal static data there."
         return None
@@ -394,7 +396,18 @@ def _dict_advice(prefix_keys: tuple[Any, ...], full_keys: tuple[Any, ...]) -> st
     if only_full:
         parts.append("only {full} has the keys " + repr(only_full))
     text = "; ".join(parts) or "the keys are in another order"
-    return f"{text[:1].upper()}{text[1:]}. Give both the same keys there."
+    difference = "".join(f"\n    [{key!r}]" for key in only_prefix + only_full)
+    ends = f", so the symmetric difference on key sets is{difference}\n" if difference else ". "
+    return f"{text[:1].upper()}{text[1:]}{ends}Give both the same keys there."
+
+
+def _key_difference(prefix_keys: list[Any] | None, full_keys: list[Any] | None) -> str:
+    """What a type with keys of its own has in one tree only; nothing where a side, being a bare treedef, has no keys."""
+    names, full_names = ([keystr((key,)) for key in keys or ()] for keys in (prefix_keys, full_keys))
+    different = [name for name in names if name not in full_names] + [name for name in full_names if name not in names]
+    if prefix_keys is None or full_keys is None or not different:
+        return ""
+    return "There are keys in one tree only, so the symmetric difference on key sets is" + "".join(f"\n    {x}" for x in different) + "\n"
 
 
 def _differ(a: Any, b: Any) -> bool:

@@ -191,14 +191,14 @@ def register_dataclass(
     """Makes a dataclass, or a class like one, a pytree container whose children are attributes.
 
     For a dataclass the fields may be left out: those with `metadata={"static": True}` (see `static`) are
-    static, the other ones children. Fields with `init=False` are not part of the pytree.
+    static, the other ones children. Fields with `init=False`, which `__init__` computes, must be named in `drop_fields` then.
 
     Args:
       nodetype: a class that is made from its fields as keyword arguments.
       data_fields: the names of the children.
       meta_fields: the names of the static data, whose values must be hashable and compare with `==`.
       drop_fields: the fields of the dataclass that are in neither; they get their defaults when the
-        value is made again.
+        value is made again. A string is the name of one field.
 
     Returns:
       The class, so that this is a decorator as well.
@@ -223,6 +223,7 @@ def register_dataclass(
             "register_dataclass: data_fields and meta_fields must both be specified when either is specified. "
             f"Got data_fields={data_fields} meta_fields={meta_fields}."
         )
+    drop_fields = (drop_fields,) if isinstance(drop_fields, str) else drop_fields
     fields = _init_fields(nodetype)
     if data_fields is None or meta_fields is None:
         if fields is None:
@@ -230,6 +231,7 @@ def register_dataclass(
                 "register_dataclass: data_fields and meta_fields are required when nodetype is not a dataclass. "
                 f"Got nodetype={nodetype!r}."
             )
+        _check_computed_fields(nodetype, drop_fields)
         kept = [field for field in fields if field.name not in drop_fields]
         data_fields = [field.name for field in kept if not field.metadata.get("static", False)]
         meta_fields = [field.name for field in kept if field.metadata.get("static", False)]
@@ -248,6 +250,15 @@ def _init_fields(nodetype: type[Any]) -> list[Any] | None:
     import dataclasses  # here, because it takes longer to import than this whole module
 
     return [field for field in dataclasses.fields(nodetype) if field.init]
+
+
+def _check_computed_fields(nodetype: type[Any], drop: Sequence[str]) -> None:
+    import dataclasses
+
+    computed = sorted(field.name for field in dataclasses.fields(nodetype) if not field.init and field.name not in drop)
+    if computed:
+        raise ValueError(f"register_dataclass: {nodetype.__qualname__} has fields with init=False, {_as_set(computed)}, which would be lost: a "
+                         "value that is made again gets what __init__ gives them. Add them to drop_fields to say so.")
 
 
 def _check_fields(nodetype: type[Any], fields: list[Any] | None, data: tuple[str, ...], meta: tuple[str, ...], drop: tuple[str,
@@ -281,7 +292,7 @@ def static(**kwargs: Any) -> Any:
     """Returns a dataclass field that `register_dataclass` takes as static data.
 
     Args:
-      **kwargs: the arguments of `dataclasses.field`; `metadata` is kept beside `static`.
+      **kwargs: the arguments of `dataclasses.field`; `metadata` is kept beside `static`, and counts where it says that too.
 
     Returns:
       The field.
@@ -292,7 +303,7 @@ def static(**kwargs: Any) -> Any:
     """
     import dataclasses
 
-    metadata = {**(kwargs.pop("metadata", None) or {}), "static": True}
+    metadata = {"static": True, **(kwargs.pop("metadata", None) or {})}
     return dataclasses.field(metadata=metadata, **kwargs)
 
 
