@@ -54,7 +54,8 @@ def test_a_mismatch_names_the_keys_that_one_side_lacks(pytree):
             self.fields = fields
 
     pytree.register_pytree_with_keys(
-        Fields, lambda f: ([(pytree.GetAttrKey(k), v) for k, v in f.fields.items()], tuple(f.fields)), lambda keys, xs: Fields(**dict(zip(keys, xs))))
+        Fields, lambda f: ([(pytree.GetAttrKey(k), v) for k, v in f.fields.items()], tuple(f.fields)),
+        lambda keys, xs: Fields(**dict(zip(keys, xs))))
     for prefix, full, keys in [({"a": 1}, {"a": 2, "b": 3}, ["['b']"]), ({"a": 1, "c": 2}, {"b": 3}, ["['a']", "['c']", "['b']"]),
                                (Fields(a=1), Fields(a=2, b=3), [".b"]), (Fields(a=1, c=2, d=0), Fields(d=3, b=3), [".a", ".c", ".b"])]:
         [mismatch] = pytree.prefix_errors(prefix, full)

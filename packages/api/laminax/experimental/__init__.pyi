@@ -23,6 +23,7 @@ from laminax.experimental import pjit as pjit
 from laminax.experimental import profiler as profiler
 from laminax.experimental import random as random
 from laminax.experimental import rnn as rnn
+from laminax.experimental import roofline as roofline
 from laminax.experimental import scheduling_groups as scheduling_groups
 from laminax.experimental import serialize_executable as serialize_executable
 from laminax.experimental import shard_map as shard_map
