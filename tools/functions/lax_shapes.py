@@ -329,4 +329,4 @@ untested(
     "packages/api/tests",
     "packages/ir/tests/test_derived.py",
 )
-untested(L, "scaled_dot", "refused on this platform", "packages/api/tests/test_refused_names.py")
+untested(L, "scaled_dot", "operands of four and eight bits with scales", "packages/ir/tests/test_scaled_dot.py")

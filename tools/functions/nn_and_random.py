@@ -137,8 +137,8 @@ entry(
 untested(
     N,
     "get_scaled_dot_general_config scaled_dot_general scaled_matmul",
-    "refused on this platform",
-    "packages/api/tests/test_refused_names.py",
+    "operands of four and eight bits with scales",
+    "packages/api/tests/test_scaled_products.py",
 )
 
 # --- random: the numbers' distribution is tested, not single numbers ---

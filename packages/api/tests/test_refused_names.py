@@ -23,9 +23,6 @@ REFUSED = [
     ("interpreters.pxla", "global_avals_to_results_handler", ((), ()), {}, "device_put"),
     ("experimental.pallas", "pallas_call", (abs,), {"grid": (2,)}, "laminax.ffi.ffi_call"),
     ("experimental.pallas.ops.tpu.splash_attention", "splash_attention_kernel", (), {}, "dot_product_attention"),
-    ("nn", "get_scaled_dot_general_config", ("mxfp8",), {}, "lax.scaled_dot"),
-    ("nn", "scaled_dot_general", (1, 2, ()), {}, "lax.scaled_dot"),
-    ("nn", "scaled_matmul", (1, 2, 3, 4), {}, "lax.scaled_dot"),
 ]
 
 

@@ -14,7 +14,8 @@ _MODULE_OF = {
                     "laminax._src.numerics.nn.normalization"),
     "logsumexp": "laminax._src.numerics.numpy.logarithmic_sums",
     "dot_product_attention": "laminax._src.numerics.nn.attention",
-    **dict.fromkeys(("get_scaled_dot_general_config", "scaled_dot_general", "scaled_matmul"), "laminax._src.names.refused"),
+    **dict.fromkeys(("get_scaled_dot_general_config", "scaled_dot_general", "scaled_matmul"),
+                    "laminax._src.numerics.nn.scaled_products"),
 }
 
 __all__ = ["initializers", *_MODULE_OF]

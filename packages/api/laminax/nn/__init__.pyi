@@ -3,8 +3,9 @@
 
 from collections.abc import Sequence
 from laminax._array import Array
+from laminax._src.numerics.nn.scaled_products import BlockScaleConfig
 from laminax.typing import ArrayLike, DTypeLike
-from typing import Any, Literal, NoReturn, overload
+from typing import Any, Literal, overload
 from laminax.nn import initializers as initializers
 
 __all__: list[str]
@@ -53,8 +54,8 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """Exponential linear unit: x for x > 0, alpha * (exp(x) - 1) elsewhere."""
 def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     """Gaussian error linear unit, x * Phi(x) with the normal distribution function Phi."""
-def get_scaled_dot_general_config(mode: str, global_scale: Any = None) -> NoReturn:
-    """Not supported: block-scaled products need kernels of cuDNN."""
+def get_scaled_dot_general_config(mode: str, global_scale: Array | None = None) -> BlockScaleConfig:
+    """A format of quantisation by blocks, for `scaled_dot_general`."""
 def glu(x: ArrayLike, axis: int = -1) -> Array:
     """Gated linear unit: the first half of `axis` times the sigmoid of the second half."""
 def hard_sigmoid(x: ArrayLike) -> Array:
@@ -89,19 +90,19 @@ def scaled_dot_general(
     lhs: ArrayLike,
     rhs: ArrayLike,
     dimension_numbers: Any,
-    preferred_element_type: DTypeLike | None = None,
-    configs: Any = None,
-    implementation: Any = None,
-) -> NoReturn:
-    """Not supported: block-scaled products need kernels of cuDNN."""
+    preferred_element_type: DTypeLike = ...,
+    configs: Sequence[BlockScaleConfig] | None = None,
+    implementation: str | None = None,
+) -> Array:
+    """`lax.dot_general` of operands that are quantised by blocks along what is contracted; so is the derivative."""
 def scaled_matmul(
     lhs: ArrayLike,
     rhs: ArrayLike,
-    lhs_scales: Any,
-    rhs_scales: Any,
-    preferred_element_type: DTypeLike | None = None,
-) -> NoReturn:
-    """Not supported: block-scaled products need kernels of cuDNN."""
+    lhs_scales: ArrayLike,
+    rhs_scales: ArrayLike,
+    preferred_element_type: DTypeLike = ...,
+) -> Array:
+    """The products of the rows of lhs and of rhs, quantised by blocks: the sum over k of lhs[b, m, k] rhs[b, n, k], times their scales."""
 def selu(x: ArrayLike) -> Array:
     """Scaled ELU with the self-normalising constants of Klambauer et al., NIPS 2017."""
 def sigmoid(x: ArrayLike) -> Array:

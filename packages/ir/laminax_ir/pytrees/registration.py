@@ -257,8 +257,8 @@ def _check_computed_fields(nodetype: type[Any], drop: Sequence[str]) -> None:
 
     computed = sorted(field.name for field in dataclasses.fields(nodetype) if not field.init and field.name not in drop)
     if computed:
-        raise ValueError(f"register_dataclass: {nodetype.__qualname__} has fields with init=False, {_as_set(computed)}, which would be lost: "
-                         "a value that is made again gets what __init__ gives them. Add them to drop_fields to say so.")
+        raise ValueError(f"register_dataclass: {nodetype.__qualname__} has fields with init=False, {_as_set(computed)}, which would be "
+                         "lost: a value that is made again gets what __init__ gives them. Add them to drop_fields to say so.")
 
 
 def _check_fields(nodetype: type[Any], fields: list[Any] | None, data: tuple[str, ...], meta: tuple[str, ...], drop: tuple[str,

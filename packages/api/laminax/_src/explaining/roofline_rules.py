@@ -246,8 +246,9 @@ def _primitives(module: Any) -> list[Primitive]:
 _NOTHING: frozenset[Primitive] = frozenset((
     *_primitives(shape_primitives), *_primitives(slicing), *_primitives(stacking), *_primitives(sharding), *_primitives(hints),
     *_primitives(random_bits), *_primitives(checks), conversion.convert_element_type_p, conversion.bitcast_convert_type_p,
-    conversion.complex_p, elementwise.copy_p, elementwise.reduce_precision_p, elementwise.stop_gradient_p, elementwise.optimization_barrier_p,
-    name_p, control_primitives.platform_index_p, collective_primitives.axis_index_p, collective_primitives.pvary_p, callbacks.inspect_sharding_p,
+    conversion.complex_p, elementwise.copy_p, elementwise.reduce_precision_p, elementwise.stop_gradient_p,
+    elementwise.optimization_barrier_p, name_p, control_primitives.platform_index_p, collective_primitives.axis_index_p,
+    collective_primitives.pvary_p, callbacks.inspect_sharding_p,
     open_sums.preduced_p, open_sums.vary_unreduced_cast_p, open_sums.reduced_vary_cast_p))
 
 _RULES: dict[Primitive, _Rule] = {

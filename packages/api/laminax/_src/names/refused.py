@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, NoReturn
-
-if TYPE_CHECKING:
-    from laminax_ir.types.annotations import ArrayLike, DTypeLike
+from typing import Any, Callable, NoReturn
 
 
 def _refuse(name: str, why: str) -> NoReturn:
@@ -133,57 +130,6 @@ def primal_tangent_dtype(primal_dtype: Any, tangent_dtype: Any, name: str | None
     """
     _refuse("experimental.primal_tangent_dtype", f"tangents of {primal_dtype} cannot have the dtype {tangent_dtype}. Convert the cotangent "
             "in a custom_vjp instead.")
-
-
-# --- nn ---
-
-
-def get_scaled_dot_general_config(mode: str, global_scale: Any = None) -> NoReturn:
-    """Not supported: block-scaled products need kernels of cuDNN.
-
-    Raises:
-      NotImplementedError: always.
-
-    Example:
-      >>> lhs, rhs = jnp.array([[1., 2., 3., 4.]]), jnp.ones((4, 1))
-      >>> laminax.lax.scaled_dot(lhs, rhs, lhs_scale=jnp.array([[1., 10.]]), preferred_element_type=jnp.float32)  # in its place
-      Array([[73.]], dtype=float32)
-    """
-    _refuse("nn.get_scaled_dot_general_config", f"products in the format {mode!r} need kernels of cuDNN. lax.scaled_dot multiplies values "
-            "that have been quantised by blocks.")
-
-
-def scaled_dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: Any, preferred_element_type: DTypeLike | None = None,
-                       configs: Any = None,
-                       implementation: Any = None) -> NoReturn:
-    """Not supported: block-scaled products need kernels of cuDNN.
-
-    Raises:
-      NotImplementedError: always.
-
-    Example:
-      >>> lhs, rhs = jnp.array([[1., 2., 3., 4.]]), jnp.ones((4, 1))
-      >>> laminax.lax.scaled_dot(lhs, rhs, lhs_scale=jnp.array([[1., 10.]]), preferred_element_type=jnp.float32)  # in its place
-      Array([[73.]], dtype=float32)
-    """
-    _refuse("nn.scaled_dot_general", "quantising by blocks needs kernels of cuDNN. lax.scaled_dot multiplies values that have been "
-            "quantised by blocks, lax.dot_general unquantised ones.")
-
-
-def scaled_matmul(lhs: ArrayLike, rhs: ArrayLike, lhs_scales: Any, rhs_scales: Any,
-                  preferred_element_type: DTypeLike | None = None) -> NoReturn:
-    """Not supported: block-scaled products need kernels of cuDNN.
-
-    Raises:
-      NotImplementedError: always.
-
-    Example:
-      >>> lhs, rhs = jnp.array([[1., 2., 3., 4.]]), jnp.ones((4, 1))
-      >>> laminax.lax.scaled_dot(lhs, rhs, lhs_scale=jnp.array([[1., 10.]]), preferred_element_type=jnp.float32)  # in its place
-      Array([[73.]], dtype=float32)
-    """
-    _refuse("nn.scaled_matmul", "it stands for a kernel of cuDNN. lax.scaled_dot(lhs, rhs, lhs_scale=..., rhs_scale=...) computes such "
-            "products on every platform.")
 
 
 # --- programs ---
