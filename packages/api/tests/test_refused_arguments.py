@@ -101,6 +101,13 @@ def test_results_that_no_memory_holds(call):
         call()
 
 
+def test_programs_with_results_that_no_memory_holds_can_be_lowered():
+    lowered = laminax.jit(lambda: random.bits(KEY, (2**20, 2**20))).lower()  # 4 TB, for a larger machine
+    assert "tensor<1048576x1048576xui32>" in lowered.as_text()
+    with pytest.raises(laminax.errors.JaxRuntimeError, match=r"RESOURCE_EXHAUSTED: Out of memory allocating 4398046511104 bytes"):
+        lowered.compile()
+
+
 def test_large_values_that_are_no_results():
     assert laminax.jit(lambda: jnp.zeros((2**40,))[3])() == 0
     assert laminax.eval_shape(lambda: jnp.zeros((2**40, 2**10))).shape == (2**40, 2**10)

@@ -225,7 +225,7 @@ def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, 
                   **options: Any) -> LoweredModule:
     """Lowers a program for the device or devices `where`; for their platform, unless one or several platforms are given."""
     if platform is None:
-        _check_sizes(closed, where, options["name"])
+        _check_values(closed, options["name"])
     with phase("Lowering", f"jit({options['name']})", closed.in_avals):
         return write_module(closed, where, platform, **options)
 
@@ -246,20 +246,28 @@ def write_module(closed: ClosedJaxpr, where: runtime.Device | Partitioning, plat
                  arg_layouts=layout_modes(where.in_layouts), result_layouts=layout_modes(where.out_layouts), **options)
 
 
-def _check_sizes(closed: ClosedJaxpr, where: runtime.Device | Partitioning, name: str) -> None:
-    """Refuses programs with values that no memory holds, in the compiler's words: the compiler would crash on some, or never return.
+def _check_values(closed: ClosedJaxpr, name: str) -> None:
+    """Refuses programs with values that no memory holds, in the compiler's words: the compiler would crash on them.
 
     Raises:
-      JaxRuntimeError: if a value has 2**63 bytes or more, or the results on a host more than twice the bytes of its memory.
+      JaxRuntimeError: if a value has 2**63 bytes or more.
     """
     seen = {var.aval: eqn for eqn in closed.jaxpr.eqns for var in eqn.outvars}  # few types, of many values
     for aval, eqn in seen.items():
         if isinstance(aval, ShapedArray) and _byte_count([aval]) >= 2**63:
             raise _out_of_memory(_byte_count([aval]), f"jit({name}): the result {aval.str_short()} of {eqn.primitive}")
+
+
+def _check_results(out_avals: Sequence[ShapedArray], where: runtime.Device | Partitioning, name: str) -> None:
+    """Refuses to compile programs with results that the host's memory does not hold: the compiler would crash on some, or never return.
+
+    Raises:
+      JaxRuntimeError: if the results on a host have more than twice the bytes of its memory.
+    """
     devices = where.devices if isinstance(where, Partitioning) else (where,)
     memory = _host_memory() if devices[0].platform == "cpu" else None
-    if memory is not None and (total := _byte_count(closed.out_avals)) > 2 * memory * len({d.process_index for d in devices}):
-        raise _out_of_memory(total, f"jit({name}): the results are {', '.join(aval.str_short() for aval in closed.out_avals)}, and the "
+    if memory is not None and (total := _byte_count(out_avals)) > 2 * memory * len({d.process_index for d in devices}):
+        raise _out_of_memory(total, f"jit({name}): the results are {', '.join(aval.str_short() for aval in out_avals)}, and the "
                                     f"host has {memory} bytes of memory")
 
 
@@ -287,6 +295,7 @@ def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.
 
     `closed` has its constants and effects, and may be the program for all sizes where `lowered` is for some.
     """
+    _check_results(lowered.out_avals, where, name)
     const_args = constants_of(closed, name)
     layout: dict[str, Any] = {"devices": [where], "is_pinned": is_pinned, "is_part": is_part}
     if isinstance(where, Partitioning):

@@ -2,7 +2,8 @@
 
 `scaled_matmul` multiplies what is quantised already, `scaled_dot_general` quantises both operands first, and the cotangent in its
 derivative. The formats are those of OCP's microscaling specification (mxfp8, mxfp4: scales are powers of two) and nvfp4 (scales are
-float8, beside one of the whole array). The products themselves are of float32: hardware that multiplies the narrow numbers is left to the compiler.
+float8, beside one of the whole array). The products themselves are of float32: hardware that multiplies the narrow numbers is left to the
+compiler.
 
 Source: OCP Microscaling Formats (MX) Specification v1.0, 2023.
 """
@@ -114,8 +115,8 @@ def _check_shapes(x: tuple[int, ...], y: tuple[int, ...], x_scales: tuple[int, .
         raise ValueError("scaled_matmul requires inputs a and b to have matching batch (B) and contract (K) dimensions, the first and the "
                          f"last, but got shapes {x} and {y}.")
     if (x_scales[0], x_scales[2]) != (y_scales[0], y_scales[2]):
-        raise ValueError("scaled_matmul requires scales to have matching batch (B) and contract (K) dimensions, the first and the last, but "
-                         f"got shapes {x_scales} and {y_scales}.")
+        raise ValueError("scaled_matmul requires scales to have matching batch (B) and contract (K) dimensions, the first and the last, "
+                         f"but got shapes {x_scales} and {y_scales}.")
     if x_scales[:2] != x[:2] or y_scales[:2] != y[:2]:
         raise ValueError("scaled_matmul requires scales to match non-contract dimensions of inputs, but got shapes "
                          f"a: {x}, b: {y}, a_scales: {x_scales}, b_scales: {y_scales}.")
