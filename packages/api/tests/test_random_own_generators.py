@@ -6,7 +6,7 @@ import pytest
 import laminax
 import laminax.numpy as jnp
 from laminax import export, random
-from laminax.extend.random import define_prng_impl, threefry_2x32
+from laminax.extend.random import define_prng_impl, random_seed, threefry_2x32
 
 _STEP = jnp.array([3, 5], jnp.uint32)  # a constant of the generator
 
@@ -96,3 +96,9 @@ def test_keys_of_it_are_not_exported():
     np.testing.assert_array_equal(exported.call(key), random.bits(key, (2,)))
     with pytest.raises(ValueError, match="keys of the generator 'counting'.*cannot be written"):
         exported.serialize()
+
+
+def test_several_seeds_at_once():
+    """As `random_seed` of the interface for extensions takes them: with the generator itself, or with its name."""
+    assert words(random_seed(np.arange(3), COUNTING)) == [[0, 7], [1, 7], [2, 7]]
+    assert words(random_seed(np.arange(2), "threefry2x32")) == [words(random.key(seed, impl="threefry2x32")) for seed in range(2)]

@@ -147,7 +147,8 @@ def supported_dtype(dtype: Any) -> np.dtype:
     except TypeError:
         raise TypeError(f"{called_with(dtype)}data type {dtype!r} not understood. Name one, such as 'float32' or numpy.int8.") from None
     if found not in supported_dtypes:
-        found = found.newbyteorder("=")
+        if found.byteorder in "<>":  # others have no order, and strings of variable length no method to change it
+            found = found.newbyteorder("=")
         if found not in supported_dtypes:
             raise TypeError(f"{called_with(dtype)}Arrays cannot have the dtype {found}. They hold booleans, numbers or random keys.")
     return found

@@ -94,34 +94,6 @@ def get_compile_options(num_replicas: int, num_partitions: int, device_assignmen
 # --- experimental ---
 
 
-def colocated_python(fun: Any) -> NoReturn:
-    """Not supported: Python runs in the process that calls it, whichever devices a program runs on.
-
-    Raises:
-      NotImplementedError: always.
-    """
-    _refuse("colocated_python", f"Python runs in the process that calls it. Call {getattr(fun, '__name__', 'the function')} itself.")
-
-
-def colocated_python_class(cls: Any) -> NoReturn:
-    """Not supported: Python objects are in the process that makes them, whichever devices a program runs on.
-
-    Raises:
-      NotImplementedError: always.
-    """
-    _refuse("colocated_python_class", f"Python objects are in the process that makes them. Use {getattr(cls, '__name__', 'the class')} "
-                                      "itself.")
-
-
-def colocated_cpu_devices(devices_or_mesh: Any) -> NoReturn:
-    """Not supported: Python runs in the process that calls it, whichever devices a program runs on.
-
-    Raises:
-      NotImplementedError: always.
-    """
-    _refuse("colocated_cpu_devices", "Python runs in the process that calls it, whose CPU devices are laminax.devices('cpu').")
-
-
 def primal_tangent_dtype(primal_dtype: Any, tangent_dtype: Any, name: str | None = None) -> NoReturn:
     """Not supported: a dtype's tangents have the dtype itself, or float0.
 

@@ -1,7 +1,5 @@
-"""Calls of functions on the hosts of devices, which are not supported. Libraries, orbax among them, import the module: its names say so."""
+"""Functions on the hosts of devices, by their parts. A table of contents: names load on first use."""
 
-from laminax._src.names.refused import names_of_module
+from laminax._lazy import contents
 
-__all__ = ["FunctionInfo", "Specialization", "make_callable"]
-
-__getattr__ = names_of_module("experimental.colocated_python.func", "Python runs in the process that calls it. Call the function itself.")
+__all__, __getattr__, __dir__ = contents(__name__, {"parallel.colocated_python": "FunctionInfo Specialization make_callable"})

@@ -1,10 +1,13 @@
 # Written by tools/stubs.py.
-"""Calls of functions on the hosts of devices, which are not supported. Libraries, orbax among them, import the module: its names say so."""
+"""Functions on the hosts of devices, by their parts. A table of contents: names load on first use."""
 
-from laminax._src.names.refused import _Unsupported
+import inspect
+from collections.abc import Callable
+from typing import Any
+from laminax._src.parallel.colocated_python import FunctionInfo as FunctionInfo
+from laminax._src.parallel.colocated_python import Specialization as Specialization
 
 __all__: list[str]
 
-FunctionInfo: _Unsupported
-Specialization: _Unsupported
-make_callable: _Unsupported
+def make_callable(fun: Callable[..., Any], fun_sourceinfo: str | None, fun_signature: inspect.Signature | None) -> Callable[..., Any]:
+    """`colocated_python` of a function, of which the caller knows the place and the signature."""

@@ -29,14 +29,14 @@ def seed_with_impl(impl: PRNGImpl, seed: Any) -> PRNGKeyArray:
     return keys.key(seed, impl=impl)
 
 
-def random_seed(seeds: Any, impl: PRNGImpl) -> PRNGKeyArray:
+def random_seed(seeds: Any, impl: Any) -> PRNGKeyArray:
     """Typed keys of a generator, one for each seed.
 
     Args:
       seeds: integers of any shape.
-      impl: the generator.
+      impl: the generator, as `random.key` takes it: also what `define_prng_impl` returns, or a name.
     """
-    return seeded(seeds, impl)
+    return seeded(seeds, keys.resolve_prng_impl(impl))
 
 
 def threefry_2x32(keypair: Any, count: Any) -> Any:

@@ -192,7 +192,7 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     if n < 2:
         raise ValueError(f"leslie: the length of f along the last axis must be at least 2; got shape {f.shape}")
     if s.shape[-1] != n - 1:
-        raise ValueError("leslie: incorrect lengths for f and s. The length of s along the last axis must be one less than the length "
+        raise ValueError("leslie: Incorrect lengths for f and s. The length of s along the last axis must be one less than the length "
                          f"of f; got f shape {f.shape} and s shape {s.shape}")
     batch = common_shape(f.shape[:-1], s.shape[:-1])
     first = jnp.broadcast_to(f, (*batch, n))[..., None, :]
@@ -304,7 +304,7 @@ def _convolution_matrix(a: ArrayLike, n: int, mode: str) -> Array:
     a = _vectors("convolution_matrix", a)
     m = a.shape[-1]
     if not m:
-        raise ValueError(f"convolution_matrix: a must have at least one element; got shape {a.shape}")
+        raise ValueError(f"convolution_matrix: len(a) must be at least 1, got shape {a.shape}")
     first, count = {"full": (0, m + n - 1), "same": ((min(m, n) - 1) // 2, max(m, n)),
                     "valid": (min(m, n) - 1, max(m, n) - min(m, n) + 1)}[mode]
     distance = first + np.arange(count)[:, None] - np.arange(n)[None, :]
@@ -521,7 +521,7 @@ def invpascal(n: int, kind: str | None = None) -> Array:
 
 def _pascal(name: str, n: int, kind: str | None, sign: int) -> np.ndarray:
     if kind not in (None, "symmetric", "lower", "upper"):
-        raise ValueError(f"{name}: kind must be one of 'symmetric', 'lower', 'upper' and None; got {kind!r}")
+        raise ValueError(f"{name}: Expected kind to be one of 'symmetric', 'lower', 'upper' and None; got {kind!r}")
     n = _computable(name, max(operator.index(n), 0))
     symmetric = _binomials(n)
     if kind in (None, "symmetric") and sign > 0:
