@@ -100,7 +100,7 @@ def test_what_was_announced_is_held():
 
 
 def test_bad_calls_are_explained():
-    with pytest.raises(ValueError, match="No devices found. colocated_python function without input arguments must be first specialized with"):
+    with pytest.raises(ValueError, match="No devices found. colocated_python function without input arguments must be first specialized"):
         colocated_python(lambda: jnp.zeros(()))()
     with pytest.raises(ValueError, match="only supports jax.Array as input and output, but got <class 'int'>.*device_put"):
         colocated_python(lambda x: x)(3)

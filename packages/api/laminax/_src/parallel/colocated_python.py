@@ -1,8 +1,9 @@
 """Python functions that run on the hosts of their arguments' devices, and objects that live there.
 
-In one process there is one host, so a call is a call of the function itself: what is added are the checks that make a program ready for many
-hosts (arrays only, of one list of devices, as they were announced) and the CPU devices that stand beside others. With several processes each
-runs the function on what it holds. Calls return when the function has; nothing is pickled, so functions and objects may hold anything.
+In one process there is one host, so a call is a call of the function itself: what is added are the checks that make a program ready for
+many hosts (arrays only, of one list of devices, as they were announced) and the CPU devices that stand beside others. With several
+processes each runs the function on what it holds. Calls return when the function has; nothing is pickled, so functions and objects may
+hold anything.
 
 Source: JAX's `jax.experimental.colocated_python`.
 """
@@ -164,8 +165,8 @@ def _call(fun: Callable[..., Any], known: Specialization, args: tuple[Any, ...],
 
 def _spec(x: Any) -> ShapeDtypeStruct:
     if isinstance(x, Tracer):
-        raise TypeError(f"colocated_python: Python cannot run on {x}, which is traced and has no value yet. Call the function outside of jit "
-                        "and other transformations, or call Python inside of them with pure_callback or io_callback.")
+        raise TypeError(f"colocated_python: Python cannot run on {x}, which is traced and has no value yet. Call the function outside of "
+                        "jit and other transformations, or call Python inside of them with pure_callback or io_callback.")
     if not isinstance(x, (runtime.ArrayImpl, PRNGKeyArray)):
         raise ValueError(f"colocated_python only supports jax.Array as input and output, but got {type(x)}. Make an array of it: "
                          "laminax.device_put(x, device).")
@@ -184,8 +185,9 @@ def _check_specs(what: str, structure: Any, specs: Sequence[ShapeDtypeStruct], w
     if structure != wanted_structure:
         raise ValueError(f"colocated_python: {what} have the structure {structure}, but were announced as {wanted_structure}.")
     for spec, announced in zip(specs, wanted):
+        sharding: Any = spec.sharding
         if (spec.shape, spec.dtype) != (tuple(announced.shape), announced.dtype) or (
-                announced.sharding is not None and not spec.sharding.is_equivalent_to(announced.sharding, len(spec.shape))):
+                announced.sharding is not None and not sharding.is_equivalent_to(announced.sharding, len(spec.shape))):
             raise ValueError(f"colocated_python: one of {what} is {spec}, but was announced as {announced}.")
 
 

@@ -2,5 +2,6 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"parallel.colocated_python": "colocated_cpu_devices colocated_python colocated_python_class"},
-                                         submodules=["func", "serialization"])
+__all__, __getattr__, __dir__ = contents(
+    __name__, {"parallel.colocated_python": "colocated_cpu_devices colocated_python colocated_python_class"},
+    submodules=["func", "serialization"])
