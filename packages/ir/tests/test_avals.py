@@ -57,7 +57,7 @@ def test_avals_that_nobody_uses_are_forgotten():
 @pytest.mark.parametrize("aval, text", [
     (ShapedArray((2, 3), F32), "f32[2,3]"), (ShapedArray((), np.int32), "i32[]"), (ShapedArray((0,), bool), "bool[0]"),
     (ShapedArray((1,), ml_dtypes.bfloat16), "bf16[1]"), (ShapedArray((), np.uint8), "u8[]"), (ShapedArray((), np.complex64), "c64[]"),
-    (ShapedArray((2,), F32, named_shape={"i": 4}), "f32[2;i:4]"),
+    (ShapedArray((2,), F32, named_shape={"i": 4}), "f32[2]{V:i}"),
 ], ids=str)
 def test_printed_form(aval, text):
     assert aval.str_short() == text

@@ -45,11 +45,11 @@ def result_types(fun, *avals):
 
 @pytest.mark.parametrize("fun, aval, expected", [
     (unreduced, VARYING, "f32[8,4]{U:x}"), (reduced, SAME, "f32[8,4]{R:x}"),
-    (lambda x: reduced(x, "y"), VARYING, "f32[8,4;x:4]{R:y}"),
-    (lambda x: op.pcast(reduced(x, ("x", "y")), "y", to="varying"), SAME, "f32[8,4;y:2]{R:x}"),
+    (lambda x: reduced(x, "y"), VARYING, "f32[8,4]{V:x, R:y}"),
+    (lambda x: op.pcast(reduced(x, ("x", "y")), "y", to="varying"), SAME, "f32[8,4]{V:y, R:x}"),
     (lambda x: op.psum(unreduced(x), "x"), VARYING, "f32[8,4]"),
-    (lambda x: op.psum_scatter(unreduced(x), "x", tiled=True), VARYING, "f32[2,4;x:4]"),
-    (lambda x: op.psum_scatter(unreduced(reshape(x, (2, 4, 4))), "x", scatter_dimension=1), VARYING, "f32[2,4;x:4]"),
+    (lambda x: op.psum_scatter(unreduced(x), "x", tiled=True), VARYING, "f32[2,4]{V:x}"),
+    (lambda x: op.psum_scatter(unreduced(reshape(x, (2, 4, 4))), "x", scatter_dimension=1), VARYING, "f32[2,4]{V:x}"),
     (lambda x: op.all_gather(x, "x", tiled=True, to="reduced"), VARYING, "f32[32,4]{R:x}"),
     (lambda x: op.all_gather(x, "x", axis=2, to="reduced"), VARYING, "f32[8,4,4]{R:x}"),
     (lambda x: op.psum(reduced(x, "y"), "x"), VARYING, "f32[8,4]{R:y}"),
@@ -58,10 +58,10 @@ def result_types(fun, *avals):
     (lambda x: reduce_sum(unreduced(x), (0,)), VARYING, "f32[4]{U:x}"),
     (lambda x: reduce_max(reduced(x), (0,)), SAME, "f32[4]{R:x}"),
     (lambda x: el.sin(reduced(x)), SAME, "f32[8,4]{R:x}"),
-    (lambda x: el.mul(reduced(x), op.pcast(x, "x", to="varying")), SAME, "f32[8,4;x:4]"),
+    (lambda x: el.mul(reduced(x), op.pcast(x, "x", to="varying")), SAME, "f32[8,4]{V:x}"),
     (lambda x: el.mul(unreduced(op.pcast(x, "x", to="varying")), reduced(x)), SAME, "f32[8,4]{U:x}"),
     (lambda x: el.add(reduced(x), 2.0), SAME, "f32[8,4]{R:x}"),
-    (lambda x: dot_general(reduced(x), op.pcast(x, "x", to="varying"), (((0,), (0,)), ((), ()))), SAME, "f32[4,4;x:4]"),
+    (lambda x: dot_general(reduced(x), op.pcast(x, "x", to="varying"), (((0,), (0,)), ((), ()))), SAME, "f32[4,4]{V:x}"),
     (lambda x: full_like(reduced(x), 1), SAME, "f32[8,4]{R:x}"),
     (lambda x: gather(reduced(x), np.zeros((3, 1), np.int32), GatherDimensionNumbers((1,), (0,), (0,)), (1, 4)), SAME, "f32[3,4]{R:x}")])
 def test_types(fun, aval, expected):
@@ -118,7 +118,7 @@ def test_what_cannot_be_done_to_terms_is_refused(fun, error, message):
 def test_casts_between_all_states(start, end):
     makes = {"varying": lambda x: op.pcast(x, "x", to="varying"), "unreduced": lambda x: unreduced(op.pcast(x, "x", to="varying")),
              "reduced": reduced, "invarying": lambda x: x}
-    expected = {"varying": "f32[8,4;x:4]", "unreduced": "f32[8,4]{U:x}", "reduced": "f32[8,4]{R:x}", "invarying": "f32[8,4]"}
+    expected = {"varying": "f32[8,4]{V:x}", "unreduced": "f32[8,4]{U:x}", "reduced": "f32[8,4]{R:x}", "invarying": "f32[8,4]"}
     assert result_types(lambda x: sums.cast_to(makes[start](x), ("x",), end), SAME) == [expected[end]]
 
 

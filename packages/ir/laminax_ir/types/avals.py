@@ -21,7 +21,7 @@ from laminax_ir.types.array_layouts import AUTO, Format
 from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
 from laminax_ir.types.partition_specs import PartitionSpec, UnreducedKind, check_unreduced_kind
 from laminax_ir.types.sizes import size_types
-from laminax_ir.types.type_shardings import TypeSharding, as_sharding, axis_text, in_use, parts_of, sums_text, type_sharding
+from laminax_ir.types.type_shardings import TypeSharding, as_sharding, axes_text, axis_text, in_use, parts_of, type_sharding
 
 if TYPE_CHECKING:
     from laminax_ir.types.extended_dtypes import KeyDType
@@ -211,10 +211,10 @@ class ShapedArray:
         """The printed form used in jaxprs, `f32[2,3]`."""
         name = dtypes.short_name(self.dtype) if short_dtypes else getattr(self.dtype, "name", str(self.dtype))
         axes = ",".join(map(str, self.shape) if self._split is None else map(axis_text, self.shape, self._split.spec.partitions))
-        if self._named:
-            axes += ";" + ",".join(f"{name}:{size}" for name, size in self._named)
         where = "" if self.memory_space is MemorySpace.Device else f"<{self.memory_space.name.lower()}>"
-        return f"{name}{where}[{axes}]" if self._split is None else f"{name}{where}[{axes}]{sums_text(self._split)}"
+        if self._split is None and not self._named:
+            return f"{name}{where}[{axes}]"
+        return f"{name}{where}[{axes}]{axes_text([axis for axis, _ in self._named], self._split)}"
 
     def __len__(self) -> int:
         if not self.shape:

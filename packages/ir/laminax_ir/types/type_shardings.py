@@ -15,7 +15,7 @@ from laminax_ir.options.config import remove_size_one_mesh_axis_from_type
 from laminax_ir.types.abstract_meshes import AbstractMesh, in_use
 from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec
 
-__all__ = ["TypeSharding", "as_sharding", "axis_text", "in_use", "names_of", "parts_of", "repeated_name", "sharding_of_type", "sums_text",
+__all__ = ["TypeSharding", "as_sharding", "axes_text", "axis_text", "in_use", "names_of", "parts_of", "repeated_name", "sharding_of_type",
            "type_sharding"]
 
 class TypeSharding(NamedTuple):
@@ -150,14 +150,16 @@ def axis_text(size: Any, entry: Any) -> str:
     return f"{size}@({','.join(map(str, entry))})" if type(entry) is tuple else f"{size}@{entry}"
 
 
-def sums_text(split: TypeSharding) -> str:
-    """The mesh axes of sums as types print them after the shape: `{U:x}`, `{U:(x,y), R:z}`; empty if there are none."""
-    found = []
-    for letter, names in (("U", split.spec.unreduced), ("R", split.spec.reduced)):
-        ordered = [str(name) for name in split.mesh.axis_names if name in names]
-        if ordered:
-            found.append(f"{letter}:{ordered[0]}" if len(ordered) == 1 else f"{letter}:({','.join(ordered)})")
-    return f"{{{', '.join(found)}}}" if found else ""
+def axes_text(varying: Sequence[Any], split: TypeSharding | None) -> str:
+    """The axes that a value varies over and those of sums, as types print them after the shape: `{V:i}`, `{U:(x,y), R:z}`; empty if there
+    are none.
+    """
+    found = {"V": list(map(str, varying))}
+    if split is not None:
+        for letter, names in (("U", split.spec.unreduced), ("R", split.spec.reduced)):
+            found[letter] = [str(name) for name in split.mesh.axis_names if name in names]
+    texts = [f"{letter}:{names[0]}" if len(names) == 1 else f"{letter}:({','.join(names)})" for letter, names in found.items() if names]
+    return f"{{{', '.join(texts)}}}" if texts else ""
 
 
 # Makes the sharding that `aval.sharding` returns; the runtime, which has the classes of shardings, sets it.
