@@ -257,7 +257,7 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None,
       pin: only False; where the compiler keeps what is in a reference cannot be fixed.
 
     Returns:
-      A `Ref` of init_val's shape and dtype. Jitted functions, loops and branches may close over it or take it as an
+      A `Ref` of init_val's shape and dtype, which is not weak. Jitted functions, loops and branches may close over it or take it as an
       argument; what they write is there after the call.
 
     Raises:
@@ -269,7 +269,7 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None,
       >>> counter = new_ref(0)
       >>> counter[...] += 1
       >>> counter
-      Ref(1, dtype=int32, weak_type=True)
+      Ref(1, dtype=int32)
     """
     if kind not in (None, "no_grad_no_remat"):
         raise ValueError(f"new_ref: kind must be None or 'no_grad_no_remat', got {kind!r}")
@@ -284,6 +284,8 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None,
     except TypeError:
         raise TypeError("Error interpreting argument to new_ref as a JAX value. The problematic value is of type "
                         f"{type(init_val)} and was passed to new_ref at position 0. Give an array or a scalar.") from None
+    if aval.weak_type:  # what is written later is not
+        init_val, aval = array_operations().converted(init_val, aval.dtype, False), aval.strip_weak_type()
     home = state.trace.home_of_ref(init_val)
     with current_trace(home):
         if home.records_refs:

@@ -441,7 +441,7 @@ class VJPFunction(LinearFunction):
           >>> vjp(sin, 0.)[1].with_refs(ref)(1.)
           (GradRef(),)
           >>> ref
-          Ref(2., dtype=float32, weak_type=True)
+          Ref(2., dtype=float32)
         """
         entries = checked_entries(self.name, self.in_tree, self.in_avals, maybe_ct_refs)
         return PullbackWithRefs(self.name, self._pull_back, self._called_program(), self.in_tree, self.mask, entries)
