@@ -337,6 +337,27 @@ def test_custom_vjp_functions_write_to_references_in_loops():
     assert laminax.grad(fun)(1.) == 25 and count[...] == 22
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, laminax.jit], ids=["eager", "jit"])
+def test_custom_vjp_functions_get_references_to_what_is_differentiated_or_mapped(wrap):
+    @laminax.custom_vjp
+    def sine(ref, y):
+        ref[...] = jnp.sin(ref[...])
+        return ref[...] * y
+
+    def forward(ref, y):
+        x = ref[...]
+        return sine(ref, y), (x, y)
+
+    sine.defvjp(forward, lambda res, ct: (10 * jnp.cos(res[0]) * res[1] * ct, jnp.sin(res[0]) * ct))  # tenfold: the rule's, not the body's
+    fun = wrap(lambda x, y: sine(new_ref(x), y))
+    xs, ys = np.linspace(0, 1, 3, dtype=np.float32), np.float32([1, 2, 3])
+    np.testing.assert_allclose(laminax.grad(fun, (0, 1))(0.5, 2.0), [20 * np.cos(0.5), np.sin(0.5)], rtol=1e-6)
+    np.testing.assert_allclose(laminax.vmap(fun)(xs, ys), np.sin(xs) * ys, rtol=1e-6)
+    np.testing.assert_allclose(laminax.vmap(laminax.grad(fun))(xs, ys), 10 * np.cos(xs) * ys, rtol=1e-6)
+    np.testing.assert_allclose(laminax.grad(lambda x: laminax.vmap(fun)(x, ys).sum())(xs), 10 * np.cos(xs) * ys, rtol=1e-6)
+    np.testing.assert_allclose(laminax.jacrev(laminax.grad(fun))(0.5, 2.0), -20 * np.sin(0.5), rtol=1e-6)
+
+
 # Stages, and what is refused
 
 

@@ -102,7 +102,7 @@ def test_debug_print(capsys):
     (lambda: debug_print(X), TypeError, "the format must be a string"),
     (lambda: debug_print("{} {}", X), IndexError, "out of range"),
     (lambda: debug_print("{x}", y=X), KeyError, "x"),
-    (lambda: debug_print("a", x=X), ValueError, r"Unused keyword arguments to `debug.print`: \['x'\]"),
+    (lambda: debug_print("a", x=X), ValueError, r"Unused keyword arguments to `laminax.debug.print`: \['x'\]"),
 ])
 def test_wrong_calls(call, error, message):
     with pytest.raises(error, match=message):

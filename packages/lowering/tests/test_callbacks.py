@@ -76,7 +76,7 @@ def test_tpus_receive_no_empty_arrays_and_are_sent_something():
 def test_of_several_tpus_the_first_calls():
     text = lower(stage(f, [F32]), platform="tpu", num_partitions=4).text
     for line in text.splitlines():
-        assert ("@maximal_mesh, []>" in line) == ("stablehlo.send" in line or "stablehlo.recv" in line)
+        assert ("@maximal_mesh_0, []>" in line) == ("stablehlo.send" in line or "stablehlo.recv" in line)
     closed = stage(lambda x: debug_callback(print, x, partitioned=True) or [], [F32])
     with pytest.raises(NotImplementedError, match="partitioned=True is not supported on tpu.*Leave partitioned out"):
         lower(closed, platform="tpu", num_partitions=4)

@@ -58,3 +58,17 @@ def test_what_differs_between_devices_is_not_written_to_a_reference_that_is_whol
                           axis_names={"x"})(jnp.ones(8))
     with pytest.raises(ValueError, match="for shard_map .* appeared at both"):
         laminax.shard_map(lambda a, b: None, mesh=MESH, in_specs=P(), out_specs=None)(total, total)
+
+
+def test_the_type_of_a_reference_says_its_part():
+    with laminax.set_mesh(laminax.make_mesh((8,), ("x",))):
+        ref = new_ref(laminax.device_put(np.zeros(16, np.float32), P("x")))
+
+        @laminax.jit
+        @laminax.shard_map(out_specs=None)
+        def add_index(part):
+            assert part.shape == (2,)
+            part[...] += lax.axis_index("x").astype(np.float32)
+
+        add_index(ref)
+        np.testing.assert_array_equal(ref[...], np.repeat(np.arange(8), 2))

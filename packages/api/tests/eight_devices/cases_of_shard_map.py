@@ -263,6 +263,32 @@ def test_derivatives_of_rules_of_ones_own():
         np.testing.assert_allclose(np.asarray(laminax.grad(outside)(W, X)), factor * X.sum())
 
 
+@pytest.mark.parametrize("check_vma", [True, False])
+def test_devices_share_a_batch_of_gradients(check_vma):
+    def norm(x):
+        return lax.psum((jnp.sin(x) * x).sum(), "y") if check_vma else jnp.sin(lax.psum(x.sum(), "y"))
+
+    x = value(8, 4)
+    expected = np.cos(x) * x + np.sin(x) if check_vma else np.repeat(np.cos(x.sum(1, keepdims=True)), 4, axis=1)
+    gradient = laminax.grad(over_mesh(norm, in_specs=P("y"), out_specs=P(), check_vma=check_vma))
+    for transform in (lambda f: f, laminax.jit):
+        result = transform(laminax.vmap(gradient, spmd_axis_name="x"))(put(x, "x", "y"))
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(transform(laminax.vmap(gradient))(x), expected, rtol=1e-5, atol=1e-5)
+    (eqn,) = laminax.make_jaxpr(laminax.vmap(over_mesh(lambda x: x, in_specs=P(), out_specs=P()), spmd_axis_name=("x", "y")))(x).eqns
+    assert eqn.params["in_specs"] == eqn.params["out_specs"] == (P(("x", "y")),)
+
+
+def test_the_type_that_a_struct_describes():
+    def f(x):
+        kind = laminax.typeof(laminax.eval_shape(lambda x: x.sum(), x))
+        assert kind.shape == () and kind.dtype == np.float32 and kind.mat.varying == {"x"}
+        return x
+
+    over_mesh(f, in_specs=P("x"), out_specs=P("x"))(A)
+    assert laminax.typeof(laminax.ShapeDtypeStruct((2, 3), "int8", weak_type=True)) == laminax.core.ShapedArray((2, 3), np.int8, True)
+
+
 def test_vmap():
     f = over_mesh(lambda w, x: lax.psum(w * x, "x"), in_specs=(P(), P("x")), out_specs=P())
     xs = value(3, 8)

@@ -328,8 +328,8 @@ class _Formatter(string.Formatter):
             if unused := [key for key in given if key not in used_args]:
                 break
         if unused:
-            raise ValueError(f"Unused {kind} arguments to `debug.print`: {unused}. You may be passing an f-string (i.e, "
-                             '`f"{x}"`) into `debug.print` and instead should pass in a regular string.')
+            raise ValueError(f"Unused {kind} arguments to `laminax.debug.print`: {unused}. You may be passing an f-string (i.e, "
+                             '`f"{x}"`) into `laminax.debug.print` and instead should pass in a regular string.')
 
 
 _formatter = _Formatter()

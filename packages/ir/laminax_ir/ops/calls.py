@@ -29,6 +29,7 @@ from laminax_ir.types.ref_types import AbstractRef
 
 if TYPE_CHECKING:
     from laminax_ir.programs.effects import DebugEffect
+    from laminax_ir.tracing.trace import Trace
 
 jit_p = Primitive("jit", multiple_results=True, family="calls", traits=(*CALL_TRAITS, Trait.PASSES_STASHES))
 checkpoint_p = Primitive("checkpoint", multiple_results=True, family="calls", traits=(*CALL_TRAITS, Trait.PASSES_STASHES))
@@ -337,6 +338,10 @@ class CustomVJPCall:
         program, consts = close_over_constants(stage(self.fun, avals, self.name, keeps_refs=True, trace_type=trace_type))
         params = {"call_jaxpr": program, "fwd": self.fwd, "bwd": self.bwd, "name": self.name, "num_consts": len(consts)}
         return custom_vjp_call_p, [*consts, *self.operands], params
+
+    def has_ref_of(self, trace: Trace) -> bool:
+        """Whether an operand is a reference that lives in a trace, which no outer trace can read."""
+        return any(isinstance(x, ValueRef) and x._trace is trace for x in self.operands)
 
     def bind_without_refs(self) -> list[Any]:
         """Makes the call, which has references among its operands, as one of arrays, whose last values are further results.

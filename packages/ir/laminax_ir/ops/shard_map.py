@@ -22,6 +22,7 @@ from laminax_ir.tracing.manual_axes import running_along
 from laminax_ir.types.abstract_meshes import AxisType
 from laminax_ir.types.avals import ShapedArray, split_aval
 from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_ir.types.ref_types import AbstractRef
 from laminax_ir.types.type_shardings import TypeSharding, in_use, names_of
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def local_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any, manual_axes: S
     Raises:
       ValueError: if an axis does not divide, or the spec is longer than the shape.
     """
+    if isinstance(aval, AbstractRef):
+        return AbstractRef(local_aval(aval.inner_aval, spec, mesh, manual_axes, check_vma), aval.kind)
     if len(spec) > aval.ndim:
         raise ValueError(f"{aval.str_short()}, which has rank {aval.ndim}, cannot be split as {spec}, which has length {len(spec)}. "
                          f"Shorten the spec to at most {aval.ndim} entries; for scalars, consider using an in_specs entry of `P()`.")

@@ -36,14 +36,14 @@ class MeshTable:
         return found
 
     def on_first_device(self) -> str:
-        """The sharding that puts a value on the first device alone: `<@maximal_mesh, []>`."""
+        """The sharding that puts a value on the first device alone: `<@maximal_mesh_0, []>`."""
         self._has_maximal = True
-        return "<@maximal_mesh, []>"
+        return "<@maximal_mesh_0, []>"
 
     def lines(self) -> list[str]:
         """The operations that define the meshes."""
         listed = {name: ", ".join(f"{string_text(axis)}={size}" for axis, size in axes) for axes, name in self._names.items()}
-        maximal = ["sdy.mesh @maximal_mesh = <[], device_ids=[0]>"] if self._has_maximal else []
+        maximal = ["sdy.mesh @maximal_mesh_0 = <[], device_ids=[0]>"] if self._has_maximal else []
         return [*(f"sdy.mesh {name} = <[{axes}]>" for name, axes in listed.items()), *maximal]
 
 

@@ -134,6 +134,8 @@ class BatchTrace(Trace):
         return self._join_all(results, results_batched())
 
     def process_custom_vjp(self, call: CustomVJPCall) -> list[Any]:
+        if call.has_ref_of(self):
+            return call.bind_without_refs()
         values, batch_axes = self._split_all(call.operands)
         batched, results_batched = batch_custom_vjp(call, over_axis(self.axis, self.mapping), self.axis.size, values, batch_axes)
         with current_trace(self.parent):

@@ -124,6 +124,8 @@ class JVPTrace(Trace):
         return [self.join(r, t) for r, t in zip(results, out_tangents)]
 
     def process_custom_vjp(self, call: Any) -> Any:
+        if call.has_ref_of(self):  # what is in such a reference may have a tangent
+            return call.bind_without_refs()
         primals, tangents = self._split_all(call.operands)
         if all(t is ZERO for t in tangents):
             with current_trace(self.parent):

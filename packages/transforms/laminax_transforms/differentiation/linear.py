@@ -156,6 +156,8 @@ class TangentTrace(Trace):
         return self._process_custom(call, "process_custom_jvp")
 
     def process_custom_vjp(self, call: Any) -> Any:
+        if call.has_ref_of(self):
+            return call.bind_without_refs()
         return self._process_custom(call, "process_custom_vjp")
 
     def _process_custom(self, call: CustomJVPCall | CustomVJPCall, method: str) -> list[Array]:

@@ -23,6 +23,7 @@ from laminax_ir.programs.primitive import Trait
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.manual_axes import running_along
+from laminax_ir.tracing.trace import state
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_ir.types.type_shardings import names_of
@@ -30,6 +31,7 @@ from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rule, linearize_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO
 from laminax_transforms.batching.batch_axes import Axis
+from laminax_transforms.batching.batching import BatchTrace
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 
 if TYPE_CHECKING:
@@ -76,7 +78,7 @@ def _shard_map_linearize(primals: Sequence[Any], tangents: Sequence[Any], **para
         primal = _with_axis_on_results(split.primal, count)
         saved = tuple(where == "out" and i >= count for where, i in split.residual_sources)
         linear = _without_axis_on_operands(split.linear, saved)
-    unchecked = _unchecked(params)
+    unchecked = _unchecked_here(params)
     out_specs = [*params["out_specs"], *(_residual_spec(aval, params["manual_axes"], unchecked) for aval in split.primal.out_avals[count:])]
     outputs = _call_like(params, primal, primals, params["in_specs"], out_specs)
     if not any(split.out_nonzero):
@@ -87,6 +89,21 @@ def _shard_map_linearize(primals: Sequence[Any], tangents: Sequence[Any], **para
                             [*residual_specs, *(s for s, has in zip(params["in_specs"], nonzero) if has)],
                             [s for s, has in zip(params["out_specs"], split.out_nonzero) if has]))
     return outputs[:count], [next(found) if has else ZERO for has in split.out_nonzero]
+
+
+def _unchecked_here(params: dict[str, Any]) -> tuple:
+    """The axes along which values may vary without a record of it in their types.
+
+    A `vmap` around this that shares its batch among the devices along some axes makes values vary along these itself, and lets nothing else
+    do so (see `_check_split`): here they are one example's, which all of these devices have.
+    """
+    shared: set[Any] = set()
+    trace: Any = state.trace
+    while trace is not None:
+        if isinstance(trace, BatchTrace):
+            shared.update(names_of(trace.axis.spmd_name))
+        trace = getattr(trace, "parent", None)
+    return tuple(name for name in _unchecked(params) if name not in shared)
 
 
 def _residual_spec(aval: ShapedArray, manual_axes: Sequence[Any], unchecked: Sequence[Any]) -> PartitionSpec:
@@ -122,7 +139,7 @@ def _without_axis_on_operands(closed: ClosedJaxpr, which: tuple[bool, ...]) -> C
 def _shard_map_transpose(cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
     linear, has_ct = tuple(is_linear(x) for x in operands), tuple(ct is not ZERO for ct in cts)
     linear_specs = [s for s, is_lin in zip(params["in_specs"], linear) if is_lin]
-    axes = _unchecked(params)
+    axes = _unchecked_here(params)
     unmentioned = tuple(tuple(name for name in unmentioned_axes(s.to_ct_spec(), axes) if name not in s.unreduced) for s in linear_specs)
     with _axes(params):
         adjoint = transpose_jaxpr(params["jaxpr"], linear, has_ct, False, params["check_vma"])
@@ -168,9 +185,8 @@ def _shard_map_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[i
         params = {**params, "unchecked_axes": (*params.get("unchecked_axes", ()), *split)}
     with _axes(params):
         batched = batch_jaxpr(params["jaxpr"], axis, tuple(batch_axes))
-    ndims = [aval.ndim for aval in params["jaxpr"].in_avals], [aval.ndim for aval in params["jaxpr"].out_avals]
-    in_specs = [_batched_spec(s, b, ndim, split) for s, b, ndim in zip(params["in_specs"], batch_axes, ndims[0])]
-    out_specs = [_batched_spec(s, b, ndim, split) for s, b, ndim in zip(params["out_specs"], batched.out_axes, ndims[1])]
+    in_specs = [_batched_spec(s, b, split) for s, b in zip(params["in_specs"], batch_axes)]
+    out_specs = [_batched_spec(s, b, split) for s, b in zip(params["out_specs"], batched.out_axes)]
     return _call_like(params, batched.jaxpr, operands, in_specs, out_specs), list(batched.out_axes)
 
 
@@ -201,10 +217,10 @@ def _communicates_along(program: ClosedJaxpr | Jaxpr, names: set) -> str:
     return ""
 
 
-def _batched_spec(spec: PartitionSpec, batch_axis: int | None, ndim: int, split: tuple) -> PartitionSpec:
+def _batched_spec(spec: PartitionSpec, batch_axis: int | None, split: tuple) -> PartitionSpec:
     """The spec of a value with a batch axis added, which is split over the given mesh axes."""
     if batch_axis is None:
         return spec
-    entries = [*spec, *[None] * (ndim - len(spec))]
+    entries = [*spec, *[None] * (batch_axis - len(spec))]
     entries.insert(batch_axis, split)
     return spec.update(partitions=entries)

@@ -106,7 +106,7 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
 
 
 def typeof(x: Any) -> ShapedArray:
-    """The aval of a value: shape, dtype and whether the dtype is weak.
+    """The aval of a value: shape, dtype and whether the dtype is weak; or of what a `ShapeDtypeStruct` describes.
 
     Raises:
       TypeError: if x is no array or scalar.
@@ -115,7 +115,10 @@ def typeof(x: Any) -> ShapedArray:
       >>> typeof(jnp.ones((2, 3)))
       ShapedArray(float32[2,3])
     """
-    return get_aval(x)
+    if not isinstance(x, ShapeDtypeStruct):
+        return get_aval(x)
+    aval = as_abstract(x).aval
+    return aval.update(named_shape=x.named_shape) if x.named_shape else aval
 
 
 __all__ = ["eval_shape", "make_jaxpr", "typeof"]

@@ -28,6 +28,7 @@ from laminax_ir.types.abstract_meshes import AbstractMesh
 from laminax_ir.types.arguments import check_callable, check_hashable
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_ir.types.ref_types import AbstractRef
 from laminax_ir.types.type_shardings import names_of
 
 from laminax._src.compiling.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
@@ -182,12 +183,17 @@ def _specs_of_types(args: tuple, names: Sequence[Hashable], mesh: Any) -> tuple:
                         "type Auto, and types say how values are split over Explicit axes only.")
 
     def spec_of(x: Any) -> PartitionSpec:
-        split, own = get_aval(x)._split, frozenset(names)
+        split, own = _in_reference(get_aval(x))._split, frozenset(names)
         if split is None:
             return PartitionSpec()
         return PartitionSpec(*[tuple(n for n in names_of(entry) if n in own) for entry in split.spec],
                              unreduced=split.spec.unreduced & own, reduced=split.spec.reduced & own)
     return tree_map(spec_of, args)
+
+
+def _in_reference(aval: Any) -> ShapedArray:
+    """The type of the array in a reference; any other type as it is."""
+    return aval.inner_aval if isinstance(aval, AbstractRef) else aval
 
 
 def _is_none(x: Any) -> bool:
@@ -273,7 +279,7 @@ def _check_types(title: str, avals: Sequence[ShapedArray], specs: Sequence[Parti
     if set(names) != set(mesh.axis_names) or set(names) != set(mesh.explicit_axes):
         return
     left_out = _left_out(mesh, names)
-    for i, (aval, spec) in enumerate(zip(avals, specs)):
+    for i, (aval, spec) in enumerate(zip(map(_in_reference, avals), specs)):
         found = PartitionSpec(*[None] * aval.ndim) if aval._split is None else aval._split.spec
         wanted = spec.update(partitions=(*spec.partitions, *[None] * (aval.ndim - len(spec))))
         if found != wanted and _names_by_axis(found, left_out) != _names_by_axis(wanted, left_out):
