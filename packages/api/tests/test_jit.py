@@ -502,6 +502,15 @@ def test_donation_beside_static_arguments_and_of_numpy_arrays():
     np.testing.assert_array_equal(values, [1, 1])
 
 
+def test_a_donated_buffer_is_reused_for_a_result_of_as_many_bytes():
+    values = np.arange(24, dtype=np.float32)
+    f = laminax.jit(lambda x, y: (x.reshape(4, 6) * 2, y.sum()), donate_argnums=(0,))
+    x = laminax.device_put(values)
+    made, _ = f(x, jnp.ones(3))
+    assert x.is_deleted()
+    np.testing.assert_array_equal(made, 2 * values.reshape(4, 6))
+
+
 def test_a_donation_that_no_result_can_use_is_warned_of_once_at_the_users_line():
     f = laminax.jit(jnp.sum, donate_argnums=0)
     with warnings.catch_warnings(record=True) as caught:

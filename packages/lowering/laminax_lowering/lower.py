@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence
@@ -12,7 +13,7 @@ from laminax_ir.ops.sharding import layout_constraint_p
 from laminax_ir.programs.calling_conventions import CallingConvention
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from laminax_ir.symbolic.sized_programs import value_at_sizes
-from laminax_ir.symbolic.symbolic_dims import SymbolicDim
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim, is_constant_shape
 from laminax_ir.tracing.explicit_axes import without_mesh
 from laminax_ir.tracing.gc_pause import paused_collection
 from laminax_ir.types.array_layouts import in_use as layouts_in_use
@@ -286,7 +287,8 @@ def donation_aliases(jaxpr: Jaxpr, donated: Sequence[bool], kept: Sequence[int],
                      result_layouts: Sequence[str | None] | None = None) -> tuple[dict[int, str], list[int]]:
     """A donated buffer is given to the first result of its type and memory that has none yet; and those that no result can take.
 
-    Where the compiler chooses how arguments or results are split, it is left to it which result takes the buffer.
+    Where the compiler chooses how arguments or results are split, it is left to it which result takes the buffer; also where only the
+    number of bytes is that of a result, such as the argument in another shape.
     """
     free: dict[tuple, list[int]] = {}
     for position, v in enumerate(jaxpr.outvars):
@@ -308,4 +310,13 @@ def donation_aliases(jaxpr: Jaxpr, donated: Sequence[bool], kept: Sequence[int],
         if arg_shardings is None and result_shardings is None or (
                 arg_shardings and result_shardings and arg_shardings[i] is not None and arg_shardings[i] == result_shardings[position]):
             aliases[i] = f"tf.aliasing_output = {position} : i32"
+    sizes = [(math.prod(shape) * dtype.itemsize, memory) for (shape, dtype, memory), positions in free.items()
+             if is_constant_shape(shape) for _ in positions]
+    for i in tuple(unusable):
+        aval = physical_aval(jaxpr.invars[i].aval)
+        size = (aval.size * aval.dtype.itemsize, arg_memories and arg_memories[i]) if is_constant_shape(aval.shape) else None
+        if size in sizes:
+            sizes.remove(size)
+            unusable.remove(i)
+            aliases[i] = _DONOR
     return aliases, unusable

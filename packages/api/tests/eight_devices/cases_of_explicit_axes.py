@@ -440,3 +440,18 @@ def test_booleans_are_written_into_integers_under_strict_promotion():
     with laminax.numpy_dtype_promotion("strict"), laminax.set_mesh(MESH), pytest.warns(FutureWarning, match="cannot safely cast"):
         found = laminax.device_put(x, P("x", "y")).at[:, -1].set(False, out_sharding=P("x", "y"))
     np.testing.assert_array_equal(found, expected)
+
+
+def test_reshapes_keep_the_mesh_axes_of_size_one():
+    mesh = Mesh(np.array(DEVICES[:2]).reshape(1, 2), ("a", "b"), axis_types=AxisType.Explicit)
+    x = np.arange(512, dtype=np.float32).reshape(1, 512)
+    with laminax.set_mesh(mesh):
+        cut = laminax.jit(lambda x: x.reshape(1, 4, 128))(laminax.device_put(x, P("a", "b")))
+        assert cut.sharding == NamedSharding(mesh, P("a", "b", None))
+        np.testing.assert_array_equal(cut, x.reshape(1, 4, 128))
+        again = laminax.jit(lambda x: x.reshape(1, 512))(cut)
+        assert again.sharding == NamedSharding(mesh, P("a", "b"))
+        between = laminax.jit(lambda x: x.reshape(4, 1, 128))(laminax.device_put(x.reshape(4, 1, 128), P("b", "a")))
+        assert between.sharding == NamedSharding(mesh, P("b", "a", None))
+        with pytest.raises(ShardingTypeError, match="This reshape is not supported"):
+            laminax.jit(lambda x: x.reshape(512))(laminax.device_put(x, P("a", "b")))

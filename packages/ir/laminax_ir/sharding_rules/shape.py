@@ -106,9 +106,23 @@ def _reshape(out: ShapedArray, x: ShapedArray, *, new_sizes: tuple[int, ...], di
             return _refused_reshape(x, new_sizes, "")
         for axis, taken in zip(new, dealt):
             result[axis] = taken
-    if any(entries[axis] is not None for axis in range(x.ndim) if not any(axis in old for old, _ in groups)):
-        return _refused_reshape(x, new_sizes, "")
+    kept = _kept_axes_of_one(groups, x.ndim, len(new_sizes))
+    for axis in range(x.ndim):
+        if entries[axis] is not None and not any(axis in old for old, _ in groups):
+            if axis not in kept:
+                return _refused_reshape(x, new_sizes, "")
+            result[kept[axis]] = entries[axis]
     return tuple(result)
+
+
+def _kept_axes_of_one(groups: list[tuple[list[int], list[int]]], rank: int, new_rank: int) -> dict[int, int]:
+    """Axes of size 1 before a reshape, and those after it that stand between the same other axes: the first is the first, and so on."""
+    kept: dict[int, int] = {}
+    ends = [(-1, -1), *((old[-1], new[-1]) for old, new in groups)]
+    starts = [*((old[0], new[0]) for old, new in groups), (rank, new_rank)]
+    for (end, new_end), (start, new_start) in zip(ends, starts):
+        kept.update(zip(range(end + 1, start), range(new_end + 1, new_start)))
+    return kept
 
 
 def _dealt(names: list, sizes: list, mesh: Any) -> list | None:
