@@ -364,7 +364,7 @@ def test_auto_axes_leaves_it_to_the_compiler():
     with pytest.raises(TypeError, match="Missing required keyword argument: 'out_sharding'"):
         auto_axes(jnp.sin)(x)
     with pytest.raises(ValueError, match="Context mesh cannot be empty"):
-        auto_axes(jnp.sin, out_sharding=P())(A)
+        auto_axes(jnp.sin, out_sharding=P("x"))(A)
 
 
 def test_explicit_axes_inside_of_the_compilers():
@@ -455,3 +455,40 @@ def test_reshapes_keep_the_mesh_axes_of_size_one():
         assert between.sharding == NamedSharding(mesh, P("b", "a", None))
         with pytest.raises(ShardingTypeError, match="This reshape is not supported"):
             laminax.jit(lambda x: x.reshape(512))(laminax.device_put(x, P("a", "b")))
+
+
+def test_gradients_of_examples_that_look_up_are_split_as_the_batch():
+    tokens, ids = np.arange(8 * 16, dtype=np.float32).reshape(8, 16), np.arange(8 * 4, dtype=np.int32).reshape(8, 4) % 16
+    weights = np.arange(4, dtype=np.float32)
+    expected = np.zeros((8, 16), np.float32)
+    for row, places in zip(expected, ids):
+        np.add.at(row, places, weights)
+    with laminax.set_mesh(MESH):
+        weighted = lambda t, i: (t.at[i].get(out_sharding=P("y")) * laminax.device_put(weights, P("y"))).sum()  # noqa: E731
+        for fun in (laminax.vmap(laminax.grad(weighted)), laminax.jit(laminax.vmap(laminax.grad(weighted)))):
+            found = fun(laminax.device_put(tokens, P("x", None)), laminax.device_put(ids, P("x", None)))
+            assert found.sharding == NamedSharding(MESH, P("x", None))
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_functions_in_which_axes_are_the_compilers_close_over_whole_values():
+    def f(factor, x):
+        @auto_axes(out_sharding=P())
+        def model(x):
+            return factor * x
+
+        return lax.scan(lambda c, _: (model(c), ()), x, None, length=3)[0]
+
+    with laminax.set_mesh(MESH):
+        assert laminax.jit(f)(3.0, 2.0) == 27 * 2
+        assert laminax.grad(f)(3.0, 2.0) == laminax.jit(laminax.grad(f))(3.0, 2.0) == 3 * 9 * 2
+        with pytest.raises(ValueError, match="context mesh .* should match the aval mesh"):
+            split = laminax.device_put(A, P("x"))
+            laminax.jit(auto_axes(lambda x: x * split, out_sharding=P()))(laminax.device_put(A, P()))
+
+
+def test_without_a_mesh_there_are_no_axes_to_leave_to_the_compiler():
+    double = auto_axes(lambda x: x * 2, out_sharding=P())
+    np.testing.assert_array_equal(laminax.jit(double)(np.arange(8)), np.arange(8) * 2)
+    with pytest.raises(ValueError, match="auto_axes: Context mesh cannot be empty"):
+        auto_axes(lambda x: x, out_sharding=P("x"))(np.arange(8))

@@ -192,6 +192,8 @@ def _common_mesh(primitive: Primitive, avals: Sequence[ShapedArray]) -> Abstract
         if aval._split is not None:
             found = aval._split.mesh
             if context is not None and found != context and not is_resolving.value:
+                if aval._split.is_whole and found.shape_tuple == context.shape_tuple:
+                    continue  # closed over by a function in which the axes are the compiler's: each device has all of it in either
                 raise ValueError(f"For primitive {primitive}, context mesh {context} should match the aval mesh {found}: the operands are "
                                  f"{', '.join(aval.str_short() for aval in avals)}. Use reshard to bring them to the mesh that is set.")
             if mesh is None:

@@ -19,7 +19,7 @@ from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.registry import batching_rule, define_jvp, is_linear, jvp_rule, transpose_rule
 from laminax_transforms.base.zeros import zero_cotangent, zeros_of
-from laminax_transforms.batching.batch_axes import batch_axis_first, move_axis
+from laminax_transforms.batching.batch_axes import move_axis, move_batch_axis
 
 if TYPE_CHECKING:
     from laminax_ir.ops.indexing import GatherScatterMode
@@ -99,8 +99,10 @@ def batch_scatter(primitive: Primitive, operands: Sequence[Any], batch_axes: Seq
                   update_jaxpr: Jaxpr | None, update_consts: tuple[Any, ...]) -> tuple[Any, Any]:
     """The batching rule of every scatter, also for operations that become a scatter when they are batched."""
     (x, indices, updates), (x_axis, indices_axis, updates_axis) = operands, batch_axes
-    size = next(value.shape[axis] for value, axis in zip(operands, batch_axes) if axis is not None)
-    x, updates = batch_axis_first(x, x_axis, size), batch_axis_first(updates, updates_axis, size)
+    mapped = [(get_aval(value), axis) for value, axis in zip(operands, batch_axes) if axis is not None]
+    size = mapped[0][0].shape[mapped[0][1]]
+    mesh_axes = next((aval._split.spec.partitions[axis] for aval, axis in mapped if aval._split is not None), None)
+    x, updates = move_batch_axis(x, x_axis, 0, size, mesh_axes), move_batch_axis(updates, updates_axis, 0, size, mesh_axes)
     window, inserted, index_map, x_batching, indices_batching = dimension_numbers
     window, inserted, index_map, x_batching = map(_shifted, (window, inserted, index_map, x_batching))
     if indices_axis is None:  # the batch axis is one more axis of the window

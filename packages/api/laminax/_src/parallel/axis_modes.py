@@ -37,7 +37,7 @@ def auto_axes(f: Callable | None = None, /, *, axes: Hashable | Sequence[Hashabl
 
     Raises:
       TypeError: in a call, if out_sharding is given neither here nor to the call.
-      ValueError: in a call, if there is no mesh, of the arguments or set by `set_mesh`.
+      ValueError: in a call, if there is no mesh, of the arguments or set by `set_mesh`, of which out_sharding could name axes.
 
     Example:
       >>> @auto_axes(out_sharding=PartitionSpec("data", None))
@@ -57,6 +57,8 @@ def auto_axes(f: Callable | None = None, /, *, axes: Hashable | Sequence[Hashabl
                 raise TypeError("auto_axes: Missing required keyword argument: 'out_sharding'. Give it to auto_axes, or to the call: it "
                                 "says how the results are split.")
             given = kwargs.pop("out_sharding")
+        if _found_mesh(args) is None and not any(list(spec.names()) for spec in map(_spec_of, tree_leaves(given, is_leaf=_is_spec))):
+            return f(*args, **kwargs)  # there are no axes to leave to the compiler
         mesh = _mesh_around("auto_axes", args)
         inside = _with_axes("auto_axes", mesh, axes, AxisType.Auto)
         with runtime.use_abstract_mesh(inside):
@@ -111,8 +113,24 @@ def explicit_axes(f: Callable | None = None, /, *, axes: Hashable | Sequence[Has
     return with_explicit_axes
 
 
+def _is_spec(x: Any) -> bool:
+    return isinstance(x, PartitionSpec)
+
+
+def _spec_of(sharding: Any) -> PartitionSpec:
+    return sharding if isinstance(sharding, PartitionSpec) else getattr(sharding, "spec", PartitionSpec())
+
+
 def _mesh_around(name: str, args: Any) -> AbstractMesh:
     """The mesh that is set, or else the mesh of the arguments."""
+    mesh = _found_mesh(args)
+    if mesh is None:
+        raise ValueError(f"{name}: Context mesh cannot be empty: no mesh is set, and no argument is on one. Use laminax.set_mesh(mesh), or "
+                         "pass arrays on a mesh.")
+    return mesh
+
+
+def _found_mesh(args: Any) -> AbstractMesh | None:
     mesh = context_mesh()
     if mesh is not None:
         return mesh
@@ -121,8 +139,7 @@ def _mesh_around(name: str, args: Any) -> AbstractMesh:
             return split.mesh
         if isinstance(found := getattr(x, "sharding", None), runtime.NamedSharding) and not found.mesh.empty:
             return found.mesh.abstract_mesh
-    raise ValueError(f"{name}: Context mesh cannot be empty: no mesh is set, and no argument is on one. Use laminax.set_mesh(mesh), or "
-                     "pass arrays on a mesh.")
+    return None
 
 
 def _with_axes(name: str, mesh: AbstractMesh, axes: Any, kind: AxisType) -> AbstractMesh:
