@@ -382,3 +382,21 @@ def test_generators_that_hash_counters_of_other_widths(impl):
         drawn = np.asarray(random.normal(random.key(5), (1000,)))
         assert random.key_impl(random.key(0)) == impl
     assert abs(drawn.mean()) < 4 / np.sqrt(1000) and abs(drawn.std() - 1) < 4 / np.sqrt(2000)
+
+
+def test_a_program_keeps_how_counters_are_laid_out_where_bits_are_drawn():
+    """The option was read when the program was compiled, so that a context inside of jit did nothing."""
+    def draws(key):
+        with laminax.threefry_partitionable(not outside):  # noqa: B023
+            return random.bits(key, (4,)), random.key_data(random.split(key, 3)), random.normal(key, (3,))
+
+    key = random.key(72)
+    for outside in (False, True):
+        with laminax.threefry_partitionable(not outside):
+            expected = random.bits(key, (4,)), random.key_data(random.split(key, 3)), random.normal(key, (3,))
+        with laminax.threefry_partitionable(outside):
+            others = random.bits(key, (4,)), random.key_data(random.split(key, 3)), random.normal(key, (3,))
+            for found in (draws(key), laminax.jit(draws)(key), [x[0] for x in laminax.jit(laminax.vmap(draws))(key[None])]):
+                for x, y, other in zip(found, expected, others):
+                    np.testing.assert_array_equal(x, y)
+                    assert not np.array_equal(x, other)

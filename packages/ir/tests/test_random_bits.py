@@ -340,8 +340,9 @@ def test_compositions_agree_with_the_reference(impl, keys_shape, shape, width, p
     with config.threefry_partitionable(partitionable), config.enable_x64(width == 64):
         keys = ops.random_seed(seeds, impl)
         np.testing.assert_array_equal(by_composition(ops.random_seed_p, seeds, impl=keys.impl), keys.base)
-        for primitive, params in ((ops.random_split_p, {"shape": shape}),
-                                  (ops.random_bits_p, {"bit_width": width, "shape": shape})):
+        layout = {} if partitionable else {"partitionable": False}
+        for primitive, params in ((ops.random_split_p, {"shape": shape, **layout}),
+                                  (ops.random_bits_p, {"bit_width": width, "shape": shape, **layout})):
             np.testing.assert_array_equal(by_composition(primitive, keys, **params), words(primitive.bind(keys, **params)))
         for data in (np.uint32(3), np.uint32(seeds)):
             np.testing.assert_array_equal(by_composition(ops.random_fold_in_p, keys, data), ops.random_fold_in(keys, data).base)

@@ -275,7 +275,7 @@ def random_unwrap(keys: Any) -> Any:
 
 
 @shape_rule(random_split_p)
-def _random_split_shape(keys: ShapedArray, *, shape: Sequence[int]) -> ShapedArray:
+def _random_split_shape(keys: ShapedArray, *, shape: Sequence[int], partitionable: bool = True) -> ShapedArray:
     _check_keys("random_split", keys)
     return keys.update(shape=(*keys.shape, *shape))
 
@@ -294,7 +294,7 @@ def random_split(keys: Any, shape: Sequence[int]) -> Any:
       TypeError: if `keys` are no keys, or the shape is no sequence of integers.
       ValueError: if the shape has a negative size.
     """
-    return random_split_p.bind(keys, shape=_checked_shape("random_split", shape))
+    return random_split_p.bind(keys, shape=_checked_shape("random_split", shape), **_layout_of_counters())
 
 
 @shape_rule(random_fold_in_p)
@@ -323,8 +323,13 @@ def random_fold_in(keys: Any, data: Any) -> Any:
     return random_fold_in_p.bind(keys, data)
 
 
+def _layout_of_counters() -> dict[str, bool]:
+    """The parameter that says the option `threefry_partitionable` is off: a program keeps what holds where the operation is written."""
+    return {} if config.threefry_partitionable.value else {"partitionable": False}
+
+
 @shape_rule(random_bits_p)
-def _random_bits_shape(keys: ShapedArray, *, bit_width: int, shape: Sequence[int]) -> ShapedArray:
+def _random_bits_shape(keys: ShapedArray, *, bit_width: int, shape: Sequence[int], partitionable: bool = True) -> ShapedArray:
     _check_keys("random_bits", keys)
     return keys.update(shape=(*keys.shape, *shape), dtype=UINT_DTYPES[bit_width])
 
@@ -348,7 +353,7 @@ def random_bits(keys: Any, bit_width: int, shape: Sequence[int]) -> Any:
         raise TypeError(f"random_bits: the bit width must be 8, 16, 32 or 64, got {bit_width!r}")
     if bit_width == 64 and not config.enable_x64.value and config.explicit_x64_dtypes.value != "allow":
         raise DTypeError("random_bits: integers of 64 bits need x64 mode; set the option enable_x64, or ask for 32 bits")
-    return random_bits_p.bind(keys, bit_width=int(bit_width), shape=_checked_shape("random_bits", shape))
+    return random_bits_p.bind(keys, bit_width=int(bit_width), shape=_checked_shape("random_bits", shape), **_layout_of_counters())
 
 
 @shape_rule(random_clone_p)

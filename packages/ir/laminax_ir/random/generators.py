@@ -50,17 +50,19 @@ def word_program(primitive: Primitive, avals: Sequence[ShapedArray], params: dic
     if params.get("bit_width") == 64 and not config.enable_x64.value:
         with config.enable_x64(True):  # bits of that width were asked for, and are joined of narrower ones
             return word_program(primitive, avals, params)
-    return _cached_program(primitive, tuple(avals), tuple(params.items()), config.threefry_partitionable.value,
-                           config.enable_x64.value)
+    is_kept = primitive in (random_bits.random_split_p, random_bits.random_bits_p)  # a parameter where the option is off
+    partitionable = params.get("partitionable", True) if is_kept else config.threefry_partitionable.value
+    return _cached_program(primitive, tuple(avals), tuple(params.items()), partitionable, config.enable_x64.value)
 
 
 @functools.lru_cache(maxsize=1024)
-def _cached_program(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any], _partitionable: bool,
+def _cached_program(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any], partitionable: bool,
                     _x64: bool) -> ClosedJaxpr:
     params = dict(params)
+    params.pop("partitionable", None)
     impl = params.pop("impl", None) or avals[0].dtype.impl
     function = getattr(impl.functions or _WORD_FUNCTIONS[impl.name], _FUNCTION_OF[primitive])
-    with without_mesh():
+    with without_mesh(), config.threefry_partitionable(partitionable):
         return stage(lambda *words: [function(*words, **params)], [physical_aval(aval) for aval in avals],
                      name=f"{impl.name}_{primitive.name.removeprefix('random_')}")
 

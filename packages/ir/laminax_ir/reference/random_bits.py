@@ -16,7 +16,6 @@ import numpy as np
 
 from laminax_ir.key_arrays.keys import record_dtype
 from laminax_ir.ops import random_bits as ops
-from laminax_ir.options import config
 from laminax_ir.reference import counter_generators
 from laminax_ir.reference.evaluate import reference_rule
 from laminax_ir.types.extended_dtypes import prng_impls
@@ -58,8 +57,8 @@ def counters(*, shape: tuple[int, ...]) -> list[np.ndarray]:
     return [(count >> np.uint64(32)).astype(np.uint32), count.astype(np.uint32)]
 
 
-def _threefry_split(key: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    if config.threefry_partitionable.value:
+def _threefry_split(key: np.ndarray, shape: tuple[int, ...], partitionable: bool) -> np.ndarray:
+    if partitionable:
         return np.stack(threefry(*key, *counters(shape=shape)), -1)
     return _threefry_words(key, 2 * math.prod(shape)).reshape((*shape, 2))
 
@@ -68,8 +67,8 @@ def _threefry_fold_in(key: np.ndarray, data: np.ndarray) -> np.ndarray:
     return np.stack(threefry(*key, np.uint32(0), data))
 
 
-def _threefry_bits(key: np.ndarray, width: int, shape: tuple[int, ...]) -> np.ndarray:
-    if config.threefry_partitionable.value:
+def _threefry_bits(partitionable: bool, key: np.ndarray, width: int, shape: tuple[int, ...]) -> np.ndarray:
+    if partitionable:
         high, low = threefry(*key, *counters(shape=shape))
         return high.astype(np.uint64) << np.uint64(32) | low if width == 64 else (high ^ low).astype(f"u{width // 8}")
     size = math.prod(shape)
@@ -178,18 +177,18 @@ def _random_seed(seeds: np.ndarray, *, impl: PRNGImpl) -> np.ndarray:
 
 
 @reference_rule(ops.random_split_p)
-def _random_split(keys: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
+def _random_split(keys: np.ndarray, *, shape: tuple[int, ...], partitionable: bool = True) -> np.ndarray:
     name, words = _name(keys), keys[_name(keys)]
     if name == "unsafe_rbg":
         blocks = _of_first_key(words, (10 * math.prod(shape), 4))
         return _records(blocks[..., ::10, :].reshape((*keys.shape, *shape, 4)), name)
-    by_name = partial(counter_generators.split, name) if counter_generators.hashes(name) else _split_in_halves
+    by_name = partial(counter_generators.split, name) if counter_generators.hashes(name) else partial(_split_in_halves, partitionable)
     result = [by_name(key, shape) for key in words.reshape(-1, words.shape[-1])]
     return _records(np.array(result, np.uint32).reshape((*keys.shape, *shape, words.shape[-1])), name)
 
 
-def _split_in_halves(key: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    return np.concatenate([_threefry_split(half, shape) for half in key.reshape(-1, 2)], -1)
+def _split_in_halves(partitionable: bool, key: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    return np.concatenate([_threefry_split(half, shape, partitionable) for half in key.reshape(-1, 2)], -1)
 
 
 @reference_rule(ops.random_fold_in_p)
@@ -210,11 +209,11 @@ def _fold_into_halves(key: np.ndarray, data: np.ndarray) -> np.ndarray:
 
 
 @reference_rule(ops.random_bits_p)
-def _random_bits(keys: np.ndarray, *, bit_width: int, shape: tuple[int, ...]) -> np.ndarray:
+def _random_bits(keys: np.ndarray, *, bit_width: int, shape: tuple[int, ...], partitionable: bool = True) -> np.ndarray:
     name, words = _name(keys), keys[_name(keys)]
     if name in ("rbg", "unsafe_rbg"):
         return _of_first_key(words, shape, bit_width)
-    by_name = partial(counter_generators.bits, name) if counter_generators.hashes(name) else _threefry_bits
+    by_name = partial(counter_generators.bits, name) if counter_generators.hashes(name) else partial(_threefry_bits, partitionable)
     result = [by_name(key, bit_width, shape) for key in words.reshape(-1, words.shape[-1])]
     return np.array(result, ops.UINT_DTYPES[bit_width]).reshape((*keys.shape, *shape))
 
