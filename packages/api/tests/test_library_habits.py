@@ -300,3 +300,20 @@ def test_the_method_astype_takes_its_arguments_as_numpys_does(wrap):
     x = jnp.array([1.7, -1.7])
     for cast in (lambda x: x.astype(dtype=jnp.int32), lambda x: x.astype(jnp.int32, True), lambda x: x.astype(dtype="int32", copy=False)):
         np.testing.assert_array_equal(wrap(cast)(x), np.array([1, -1], np.int32), strict=True)
+
+
+@pytest.mark.parametrize("transform", [
+    laminax.vmap, laminax.grad, laminax.value_and_grad, laminax.jacfwd, laminax.jacrev, laminax.hessian, laminax.checkpoint, laminax.jit,
+    laminax.make_jaxpr, laminax.named_call, jnp.vectorize])
+def test_what_is_transformed_keeps_the_attributes_of_the_object(transform):
+    """Equinox's layers, which are objects that can be called, have their fields read after `vmap`."""
+    class Layer:
+        def __init__(self):
+            self.scale = 3.0
+
+        def __call__(self, x):
+            return self.scale * x
+
+    layer = Layer()
+    twice = transform(transform(layer)) if transform is laminax.vmap else transform(layer)
+    assert twice.scale == 3.0 and twice.__wrapped__ is not None

@@ -30,7 +30,7 @@ def test_defaults_and_devices():
         assert info.default_dtypes() == NUMPY.default_dtypes()
     assert info.default_device() is None and info.devices() == [None, *laminax.devices()]
     assert info.capabilities().keys() == NUMPY.capabilities().keys()
-    assert jnp.__array_api_version__ == "2024.12"
+    assert jnp.__array_api_version__ == "2025.12"
     with pytest.raises(ValueError, match="no kind 'floats'"):
         info.dtypes(kind="floats")
     with pytest.raises(ValueError, match="no device 'somewhere'"):

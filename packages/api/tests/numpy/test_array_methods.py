@@ -1,5 +1,7 @@
 """Methods of arrays that are not a function of laminax.numpy each: the array API's, and those about bytes and rounding."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,8 @@ import laminax.numpy as jnp
 
 def test_array_namespace():
     x = jnp.arange(3)
-    assert x.__array_namespace__() is laminax.numpy is x.__array_namespace__(api_version="2024.12")
-    with pytest.raises(ValueError, match="api_version='2031.12' is not available; there is '2024.12'"):
+    assert x.__array_namespace__() is laminax.numpy is x.__array_namespace__(api_version="2025.12")
+    with pytest.raises(ValueError, match="api_version='2031.12' is not available; there is '2025.12'"):
         x.__array_namespace__(api_version="2031.12")
     seen = []
     laminax.jit(lambda x: seen.append(x.__array_namespace__()) or x)(x)
@@ -19,6 +21,7 @@ def test_array_namespace():
 
 def test_to_device():
     x, device = jnp.arange(3), laminax.devices()[0]
+    assert [*inspect.signature(x.to_device).parameters] == ["device", "stream"]
     moved = x.to_device(device)
     assert moved.committed and not x.committed and moved.devices() == {device}
     with pytest.raises(NotImplementedError, match="stream"):

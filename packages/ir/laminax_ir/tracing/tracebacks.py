@@ -46,7 +46,7 @@ def is_hidden(frame: FrameType) -> bool:
 def api_boundary(fun: F) -> F:
     """Decorator: errors leave the function with a traceback of the user's frames."""
 
-    @functools.wraps(fun, updated=())
+    @functools.wraps(fun)
     def boundary(*args: Any, **kwargs: Any) -> Any:
         try:
             return fun(*args, **kwargs)

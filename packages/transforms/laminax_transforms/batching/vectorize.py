@@ -79,7 +79,7 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
     _check_axes(in_axes, out_axes)
 
     @api_boundary
-    @wraps(fun, updated=())
+    @wraps(fun)
     def vmap_fun(*args: Any, **kwargs: Any) -> Any:
         call = _taken_apart(fun, in_axes, out_axes, axis_size, args, kwargs)
         name = f"vmap({function_name(fun)})"

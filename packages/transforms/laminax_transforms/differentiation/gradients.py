@@ -54,7 +54,7 @@ def grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False,
     value_and_grad_fun = _value_and_grad("grad", fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
     @api_boundary
-    @wraps(fun, updated=())
+    @wraps(fun)
     def grad_fun(*args: Any, **kwargs: Any) -> Any:
         value, gradient = value_and_grad_fun(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
@@ -86,7 +86,7 @@ def _value_and_grad(transform: str, fun: Callable, argnums: int | Sequence[int],
     reduce_axes = checked_reduce_axes(transform, reduce_axes)
 
     @api_boundary
-    @wraps(fun, updated=())
+    @wraps(fun)
     def value_and_grad_fun(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         positions = chosen_positions(transform, fun, argnums, len(args))
         chosen = tuple(args[i] for i in positions)

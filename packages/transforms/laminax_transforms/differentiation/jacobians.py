@@ -52,7 +52,7 @@ def jacfwd(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fals
     argnums = checked_argnums("jacfwd", argnums)
 
     @api_boundary
-    @wraps(fun, updated=())
+    @wraps(fun)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen, partial_fun = _split(fun, "jacfwd", argnums, args, kwargs)
         tree_map(lambda x: _check_input("jacfwd", x, holomorphic, complex_message="For non-holomorphic differentiation of "
@@ -91,7 +91,7 @@ def jacrev(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fals
     argnums = checked_argnums("jacrev", argnums)
 
     @api_boundary
-    @wraps(fun, updated=())
+    @wraps(fun)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen, partial_fun = _split(fun, "jacrev", argnums, args, kwargs)
         tree_map(lambda x: _check_input("jacrev", x, holomorphic, allow_int, "For non-holomorphic differentiation of "

@@ -42,7 +42,7 @@ def fwd_and_bwd(fun: Callable, argnums: int | Sequence[int], has_aux: bool = Fal
     argnums = checked_argnums("fwd_and_bwd", argnums)
 
     @api_boundary
-    @wraps(fun, updated=())
+    @wraps(fun)
     def fwd(*args: Any, **kwargs: Any) -> Any:
         positions = chosen_positions("fwd_and_bwd", fun, argnums, len(args), ValueError)
 

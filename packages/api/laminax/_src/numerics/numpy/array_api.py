@@ -12,7 +12,7 @@ import numpy as np
 import laminax_runtime as runtime
 from laminax_ir.types import dtypes
 
-__array_api_version__ = "2024.12"
+__array_api_version__ = "2025.12"
 
 _SIGNED = ("int8", "int16", "int32", "int64")
 _UNSIGNED = ("uint8", "uint16", "uint32", "uint64")

@@ -77,7 +77,7 @@ def _shared_members() -> dict[str, Any]:
     table.update({
         "__getitem__": _method("__getitem__", "indexing", "getitem"), "__iter__": _method("__iter__", "indexing", "iterate"),
         "__round__": _method("__round__", "rounding", "round_method"), "__reversed__": _method("__reversed__", "reshaping", "flipud"),
-        "__array_namespace__": _array_namespace,
+        "__array_namespace__": _array_namespace, "to_device": _to_device,
     })
     return table
 
@@ -96,10 +96,10 @@ _METHODS: dict[str, tuple[str, str]] = {
     "reshape": ("reshaping", "reshape_method"),
     "round": ("rounding", "round"), "searchsorted": ("sorting", "searchsorted"), "sort": ("sorting", "sort"),
     "squeeze": ("reshaping", "squeeze"), "std": ("averages", "std"), "sum": ("reductions", "sum"), "swapaxes": ("reshaping", "swapaxes"),
-    "take": ("taking", "take"), "to_device": ("conversion", "to_device"), "trace": ("diagonals", "trace"),
+    "take": ("taking", "take"), "trace": ("diagonals", "trace"),
     "transpose": ("reshaping", "transpose_method"), "var": ("averages", "var"), "view": ("byte_views", "view"),
 }
-_METHODS_ONLY = {"byteswap", "flatten", "to_device", "view"}  # of which there is no function
+_METHODS_ONLY = {"byteswap", "flatten", "view"}  # of which there is no function
 _PROPERTIES: dict[str, tuple[str, str]] = {
     "T": ("reshaping", "transpose"), "mT": ("reshaping", "matrix_transpose"), "real": ("elementary", "real"),
     "imag": ("elementary", "imag"), "at": ("updates", "IndexUpdate"), "flat": ("array_methods", "_refuse_flat"),
@@ -127,11 +127,27 @@ def _method(name: str, module: str, function: str) -> Callable:
 _general_item = _method("__getitem__", "indexing", "getitem")
 
 
+_moved_to_device = _method("to_device", "conversion", "to_device")
+
+
+def _to_device(self: Any, device: Any, *, stream: int | Any | None = None) -> Any:
+    """The array on another device. The array API standard has this method, and its libraries read the signature.
+
+    Args:
+      device: a device or a sharding.
+      stream: must be None.
+
+    Raises:
+      NotImplementedError: if a stream is given.
+    """
+    return _moved_to_device(self, device, stream=stream)
+
+
 def _array_namespace(self: Any, *, api_version: str | None = None) -> Any:
     """The module with the functions of the Python array API standard for this array: `laminax.numpy`.
 
     Args:
-      api_version: the version of the standard that is needed; None is the one there is, "2024.12".
+      api_version: the version of the standard that is needed; None is the one there is, "2025.12".
 
     Raises:
       ValueError: if it is another version.
