@@ -317,3 +317,29 @@ def test_what_is_transformed_keeps_the_attributes_of_the_object(transform):
     layer = Layer()
     twice = transform(transform(layer)) if transform is laminax.vmap else transform(layer)
     assert twice.scale == 3.0 and twice.__wrapped__ is not None
+
+
+@pytest.mark.parametrize("text, letters, shapes", [
+    ("...qhgd,...kh1d->...hgqk", "...qhgd,...khod->...hgqk", [(5, 2, 3, 4, 6), (5, 7, 3, 1, 6)]),
+    ("b!_a,a?", "dxcb,by", [(2, 3, 4, 5), (5, 6)])])
+def test_axes_in_einsum_are_named_by_any_character(text, letters, shapes):
+    rng = np.random.default_rng(0)
+    operands = [rng.normal(size=shape).astype(np.float32) for shape in shapes]
+    expected = np.einsum(letters, *operands)
+    if "->" not in text:  # the axes of the result are sorted by the characters
+        expected = np.einsum("dxcb,by->xycd", *operands)
+    np.testing.assert_allclose(jnp.einsum(text, *operands), expected, rtol=1e-4)
+    with pytest.raises(ValueError, match="'.' in 'a.,b' names no axis"):
+        jnp.einsum("a.,b", np.ones((2, 2)), np.ones(2))
+
+
+def test_none_for_the_shardings_of_the_arguments_holds_for_keywords_too():
+    """`flax.nnx.jit` gives it."""
+    assert laminax.jit(lambda x, *, scale=1.0: scale * x, in_shardings=None)(2.0, scale=3.0) == 6.0
+    with pytest.raises(ValueError, match="does not support kwargs when in_shardings is specified.*; got scale"):
+        laminax.jit(lambda x, *, scale=1.0: scale * x, in_shardings=(None,))(2.0, scale=3.0)
+
+
+def test_heads_of_keys_divide_those_of_queries():
+    with pytest.raises(ValueError, match="query heads must be a multiple of key/value heads, but got 5 vs 2"):
+        laminax.nn.dot_product_attention(jnp.ones((1, 4, 5, 8)), jnp.ones((1, 4, 2, 8)), jnp.ones((1, 4, 2, 8)))

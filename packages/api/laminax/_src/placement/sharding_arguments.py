@@ -68,16 +68,21 @@ def _is_none(x: Any) -> bool:
     return x is None
 
 
+_LEAF = tree_flatten(0)[1]  # the structure of one sharding for everything
+
+
 def for_arguments(given: ShardingTree | None, title: str, in_tree: Any, mesh: runtime.Mesh | None, is_none_whole: bool) -> list[Any] | None:
     """One sharding or None per leaf of the arguments, over the mesh; with `is_none_whole`, None is a copy on each device of the mesh.
 
     Raises:
-      ValueError: if the tree is no prefix of the positional arguments, or there are keyword arguments.
+      ValueError: if the tree is no prefix of the positional arguments, or there are keyword arguments and it is more than one None.
       RuntimeError: for partition specs if no mesh is set.
     """
     if given is None:
         return None
     args, kwargs = in_tree.children()
+    if given.leaves == (None,) and given.tree == _LEAF:
+        return _matched(given, "in_shardings", title, in_tree, "the arguments", mesh, is_none_whole)
     if keywords := kwargs.node_data()[1]:
         raise ValueError(f"{title}: pjit does not support kwargs when in_shardings is specified. Keyword arguments cannot be given "
                          f"together with it; got {', '.join(keywords)}. Pass them by position.")
@@ -93,7 +98,7 @@ def for_results(given: ShardingTree | None, title: str, out_tree: Any, mesh: run
 
 def _matched(given: ShardingTree, name: str, title: str, full: PyTreeDef, what: str, mesh: runtime.Mesh | None,
              is_none_whole: bool) -> list[Any]:
-    if given.tree.num_leaves == 1 and len(given.leaves) == 1 and given.tree == tree_flatten(0)[1]:
+    if given.tree == _LEAF:
         flat = [given.leaves[0]] * full.num_leaves
     else:
         shardings = given.unflatten()

@@ -81,10 +81,12 @@ def _check_shapes(query: Any, key: Any, value: Any) -> None:
     if query.ndim != 4 or key.ndim != 4 or value.ndim != 4:
         raise ValueError("dot_product_attention: query, key and value must have 3 or 4 axes, got shapes "
                          f"{query.shape}, {key.shape}, {value.shape}")
-    if key.shape != value.shape or query.shape[0] != key.shape[0] or query.shape[3] != key.shape[3] \
-            or query.shape[2] % key.shape[2]:
+    if query.shape[2] % key.shape[2]:
+        raise ValueError("dot_product_attention: The number of query heads must be a multiple of key/value heads, but got "
+                         f"{query.shape[2]} vs {key.shape[2]}, in shapes {query.shape} and {key.shape}")
+    if key.shape != value.shape or query.shape[0] != key.shape[0] or query.shape[3] != key.shape[3]:
         raise ValueError("dot_product_attention: expected query [batch, queries, heads, size], key and value [batch, keys, "
-                         f"kv_heads, size] with kv_heads dividing heads, got {query.shape}, {key.shape}, {value.shape}")
+                         f"kv_heads, size], got {query.shape}, {key.shape}, {value.shape}")
 
 
 def _with_four_axes(x: Any) -> Any:

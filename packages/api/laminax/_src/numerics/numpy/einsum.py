@@ -240,8 +240,8 @@ def _parse(text: str, shapes: list[tuple[int, ...]]) -> tuple[tuple[str, ...], s
             raise ValueError(f"einsum: {names!r} in {text!r} names {len(names)} axes of an operand of shape {shape}")
         expanded.append(names)
     everything = "".join(expanded)
-    if bad := [c for c in everything + right.replace("...", "") if not c.isalpha()]:
-        raise ValueError(f"einsum: {bad[0]!r} in {text!r} is not a letter")
+    if bad := [c for c in everything + right.replace("...", "") if c in ".->"]:
+        raise ValueError(f"einsum: {bad[0]!r} in {text!r} names no axis; write `...` once per operand, `->` once")
     if not arrow:
         output = ellipsis + "".join(sorted(c for c in set(everything) if everything.count(c) == 1 and c not in ellipsis))
     else:
