@@ -1,5 +1,8 @@
 """Convolutions: derivatives against differences and the adjoint identity, vmap against a loop."""
 
+from functools import partial
+
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +10,11 @@ from hypothesis import strategies as st
 from numeric_checks import check_derivatives, check_vmap
 
 from laminax_ir.ops.convolution import ConvDimensionNumbers, conv_general_dilated, conv_transpose
-from laminax_transforms import vmap
+from laminax_ir.ops.elementwise import convert_element_type
+from laminax_ir.ops.reduction import reduce_sum
+from laminax_transforms import grad, vmap
+
+DTYPES = {"bfloat16": np.dtype(ml_dtypes.bfloat16), "float16": np.dtype(np.float16), "float32": np.dtype(np.float32)}
 
 f32 = np.float32
 
@@ -49,6 +56,24 @@ def test_complex_derivatives():
     rng = np.random.default_rng(0)
     draw = lambda *s: rng.normal(size=s) + 1j * rng.normal(size=s)
     check_derivatives(lambda x, k: conv_general_dilated(x, k, (2,), "SAME"), draw(1, 2, 5), draw(3, 2, 2))
+
+
+@pytest.mark.parametrize("operands, preferred", [("bfloat16", "float32"), ("float16", "float32"), ("float32", "bfloat16"),
+                                                 ("bfloat16", "float16")])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_derivatives_where_the_result_has_a_dtype_of_its_own(operands, preferred, groups):
+    rng = np.random.default_rng(3)
+    # small integers, of which no dtype here rounds the sums
+    x, w = (rng.integers(-3, 4, shape).astype(DTYPES[operands]) for shape in ((2, 4, 7), (4, 4 // groups, 3)))
+    fun = partial(conv_general_dilated, window_strides=(2,), padding=[(1, 0)], rhs_dilation=(2,), feature_group_count=groups)
+
+    def loss(x, w, **options):
+        return reduce_sum(convert_element_type(fun(x, w, **options), np.float32), (0, 1, 2))
+    got = grad(partial(loss, preferred_element_type=DTYPES[preferred]), (0, 1))(x, w)
+    expected = grad(loss, (0, 1))(x.astype(np.float32), w.astype(np.float32))
+    for g, e in zip(got, expected, strict=True):
+        assert g.dtype == DTYPES[operands]
+        np.testing.assert_array_equal(np.asarray(g, np.float32), e)
 
 
 def test_conv_transpose_derivatives():

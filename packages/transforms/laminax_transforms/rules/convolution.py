@@ -10,7 +10,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Sequence
 
+import numpy as np
+
 from laminax_ir.ops.convolution import ConvDimensionNumbers, conv_general_dilated_p, dilated
+from laminax_ir.ops.elementwise import convert_element_type
 from laminax_ir.ops.shape import reshape, rev, transpose
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval, remove_axis
@@ -39,10 +42,22 @@ def _conv_transpose(ct: Any, lhs: Any, rhs: Any, **params: Any) -> list[Any]:
     if 0 in (math.prod(lhs.shape), math.prod(rhs.shape), math.prod(ct.shape)):
         result = zeros_of(linear)
     else:
+        other = rhs if is_linear(lhs) else lhs
+        if ct.dtype != other.dtype:  # the result had a dtype of its own, and operands of a convolution have one
+            params["preferred_element_type"] = wide = _wider(ct.dtype, other.dtype)
+            ct, other = convert_element_type(ct, wide), convert_element_type(other, wide)
+            lhs, rhs = (lhs, other) if is_linear(lhs) else (other, rhs)
         result = adjoint(ct, lhs, rhs, **params)
         if result.dtype != linear.dtype:
             result = cotangent_of_dtype(result, linear.dtype)
     return [result, None] if is_linear(lhs) else [None, result]
+
+
+def _wider(a: np.dtype, b: np.dtype) -> np.dtype:
+    """The one of two dtypes that has more bits; float32 where neither holds the other's numbers, as of float16 and bfloat16."""
+    if dtypes.bit_width(a) == dtypes.bit_width(b):
+        return np.dtype(np.float32)
+    return a if dtypes.bit_width(a) > dtypes.bit_width(b) else b
 
 
 def _lhs_adjoint(ct: Any, lhs: Any, rhs: Any, *, window_strides: tuple[int, ...], padding: Sequence[tuple[int, int]], lhs_dilation: Any,
