@@ -406,6 +406,8 @@ ERRORS = [
     (lambda: scan(lambda c, x: (c, x), 1.0, (X, np.arange(4))), ValueError, "different leading axis sizes: 3, 4"),
     (lambda: scan(lambda c, x: (c, x), 1.0, 2.0), ValueError, "no leading axis to scan over"),
     (lambda: scan(lambda c, x: (c, x), 1.0, X, unroll=-1), ValueError, "`unroll` must be a `bool` or a non-negative `int`"),
+    (lambda: traced(lambda n: scan(lambda c, x: (c, x), 1.0, X, unroll=n), 3), ConcretizationTypeError,
+     "The `unroll` argument to `scan` expects a concrete `int` or `bool` value"),
     (lambda: scan(lambda c, x: (c, x), 1.0, X, unroll="a"), TypeError, "`unroll` must be a `bool` or a non-negative `int`"),
     (lambda: scan(lambda c, x: (c, x), 1.0, None, length=-1), ValueError, "must not be negative"),
     (lambda: scan(lambda c, x: (c, x), 1.0, None, length=2.5), TypeError, "`length` must be an integer"),

@@ -386,6 +386,30 @@ def test_vmap_of_switch(in_axes, out_axes):
     check_vmap(lambda i, x, y: switch(i, BRANCHES[:3], x, y), args, in_axes, out_axes=out_axes if out_axes == 0 else 1)
 
 
+def _kept_by_a_scan(x, y):
+    kept, doubled = scan(lambda c, s: (c, s * 2), y, np.arange(3, dtype=f32))[0], y * 2
+    return x * doubled, kept, y
+
+
+@pytest.mark.parametrize("branch", [lambda x, y: (x * 3 + y, y, y), _kept_by_a_scan])
+@pytest.mark.parametrize("pick", [lambda i, *args: cond(i > 0, *args), lambda i, f, g, x, y: switch(i, [f, g, f], x, y)])
+def test_an_operand_that_all_branches_hand_through_is_not_mapped(branch, pick):
+    x, y = np.arange(3, dtype=f32), np.arange(2, dtype=f32) + 5
+
+    def fun(i, x):
+        return pick(i, lambda x, y: (x * y, y, y * 1), branch, x, y)
+    index = np.array([0, 1, 0])
+    products, kept, mixed = vmap(fun, out_axes=(0, None, 0))(index, x)
+    loop = [fun(i, each) for i, each in zip(index, x)]
+    np.testing.assert_array_equal(products, np.stack([each[0] for each in loop]))
+    np.testing.assert_array_equal(kept, y)
+    np.testing.assert_array_equal(mixed, np.stack([each[2] for each in loop]))
+    with pytest.raises(ValueError, match="depends on the mapped axis"):
+        vmap(fun, out_axes=(0, None, None))(index, x)
+    swapped = vmap(lambda i: cond(i > 0, lambda a, b: (a, b), lambda a, b: (b, a), f32(1), f32(2)))(index)
+    np.testing.assert_array_equal(swapped, [[2, 1, 2], [1, 2, 1]])
+
+
 def test_vmap_of_branches_with_results_of_their_own_dependence():
     check_vmap(lambda i, x: list(switch(i, [lambda: (x, 1.0), lambda: (2 * x, 2.0)])), [np.int32(1), C.astype(f32)], (None, 0))
 

@@ -332,6 +332,9 @@ def _unroll_factor(unroll: int | bool, length: int) -> int:
                                   "the number of steps to run in one iteration, such as unroll=8.")
     if isinstance(unroll, (bool, np.bool_)):
         return max(length, 1) if unroll else 1
+    if unroll is not None and concrete_value(unroll) is None:
+        raise ConcretizationTypeError(f"The `unroll` argument to `scan` expects a concrete `int` or `bool` value, got {unroll!r}. Mark it "
+                                      "as static where the function is traced, as with static_argnums.")
     try:
         factor = operator.index(unroll)
     except TypeError:

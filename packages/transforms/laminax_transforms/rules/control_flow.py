@@ -22,6 +22,7 @@ from laminax_transforms.base.zeros import ZERO
 from laminax_transforms.batching.batch_axes import Axis, move_batch_axis
 from laminax_transforms.differentiation.dependence import Flags, batched_results, cotangent_parameters, tangent_results, union
 from laminax_transforms.differentiation.varying import branches_alike, varying_axes
+from laminax_transforms.programs.forwarding import forwarded_operands
 from laminax_transforms.programs.jaxpr_transforms import LinearizedJaxpr, batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 from laminax_transforms.rematerializing.branch_places import shared_places, with_places
 from laminax_transforms.rules import control_flow_scan  # noqa: F401  (it registers its rules)
@@ -163,6 +164,7 @@ def _cond_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | 
 def _select_branch(axis: Any, index: ArrayLike, operands: Sequence[Any], mapped: Flags, branches: Sequence[ClosedJaxpr]) -> tuple[Any, Any]:
     """The batching of cond with a mapped index: all branches run, and each example takes the results of its own branch.
 
+    A result that is the same operand in all branches, and not mapped, is that operand for all examples.
     A branch gets the operands of examples that did not choose it through stop_gradient, so that an infinite derivative of the
     branch there does not become NaN in the derivatives of these examples.
     """
@@ -171,6 +173,8 @@ def _select_branch(axis: Any, index: ArrayLike, operands: Sequence[Any], mapped:
                                   "effects, which would run for "
                                   "examples that did not choose it. Move the effects out of the branches.")
     count = len(branches[0].out_avals)
+    same = [sources[0] if len(set(sources)) == 1 else None for sources in zip(*map(forwarded_operands, branches))]
+    shared = [None if source is None or mapped[source] else source for source in same]
     results = []
     for i, branch in enumerate(branches):
         chosen = op.eq(index, scalar_like(i, get_aval(index).dtype))
@@ -179,7 +183,9 @@ def _select_branch(axis: Any, index: ArrayLike, operands: Sequence[Any], mapped:
         results.append(eval_jaxpr(batched.jaxpr.jaxpr, batched.jaxpr.consts, *guarded))
     if len(branches) == 2:
         index = op.ne(index, scalar_like(0, get_aval(index).dtype))
-    return [op.select_n(beside(index, cases[0]), *cases) for cases in zip(*results)], [0] * count
+    out = [op.select_n(beside(index, cases[0]), *cases) if source is None else operands[source]
+           for cases, source in zip(zip(*results), shared)]
+    return out, [0 if source is None else None for source in shared]
 
 
 def _guarded(chosen: ArrayLike, x: ArrayLike) -> Array:
