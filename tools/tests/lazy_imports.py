@@ -29,8 +29,6 @@ LAZY: dict[tuple[str, str], str] = {
     ("laminax_ir.programs.check", "laminax_ir.programs.layout"): "for messages",
     ("laminax_ir.programs.check", "laminax_ir.programs.printer"): "for messages",
     ("laminax_ir.recording.evaluation", "laminax_ir.recording.discharge"): _REFERENCES,
-    ("laminax_ir.reference.exact_programs", "laminax_ir.ops.reduction"): "loaded already, if an operation of it is asked about",
-    ("laminax_ir.reference.exact_programs", "laminax_ir.ops.special"): "loaded already, if an operation of it is asked about",
     ("laminax_ir.recording.staging", "laminax_ir.recording.discharge"): _REFERENCES,
     ("laminax_ir.recording.staging_trace", "laminax_ir.programs.check"): "with the option check only",
     ("laminax_ir.setup", "laminax_ir.reference.evaluate"): _REFERENCE,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, ClassVar, Iterator
 import numpy as np
 
 from laminax_ir.options import config
-from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.pytrees.pytree import dispatch_registry
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
@@ -81,7 +81,8 @@ def check_key_data(name: str, impl: dtypes.PRNGImpl, words: Any) -> None:
                          f"must end with it; got {tuple(words.shape)}. Make keys with random.key or random.PRNGKey.")
 
 
-random_wrap_p = Primitive("random_wrap", family="random_bits")  # keys of words; the other operations on keys are in `ops.random_bits`
+# Keys of words. The other operations on keys are in `ops.random_bits`.
+random_wrap_p = Primitive("random_wrap", family="random_bits", traits=(Trait.EXACT_WHOLE,))
 
 
 @shape_rule(random_wrap_p)

@@ -12,8 +12,8 @@ from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 
-convert_element_type_p = Primitive("convert_element_type", family="elementwise", traits=(Trait.ELEMENTWISE,))
-bitcast_convert_type_p = Primitive("bitcast_convert_type", family="elementwise")
+convert_element_type_p = Primitive("convert_element_type", family="elementwise", traits=(Trait.ELEMENTWISE, Trait.EXACT_MOVE))
+bitcast_convert_type_p = Primitive("bitcast_convert_type", family="elementwise", traits=(Trait.EXACT_MOVE,))
 complex_p = binary_primitive("complex", (np.float32, np.float64), lambda dtype: COMPLEX_OF[dtype])
 
 

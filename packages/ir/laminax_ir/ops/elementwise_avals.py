@@ -66,8 +66,8 @@ def result_aval(name: str, avals: Sequence[ShapedArray], dtype: Any) -> ShapedAr
                        named_shape=joined_named_shape(avals))
 
 
-def unary_primitive(name: str, kinds: tuple, result_dtype: Any = None) -> Primitive:
-    primitive = Primitive(name, family="elementwise", traits=(Trait.ELEMENTWISE,))
+def unary_primitive(name: str, kinds: tuple, result_dtype: Any = None, traits: Iterable[Trait] = ()) -> Primitive:
+    primitive = Primitive(name, family="elementwise", traits=(Trait.ELEMENTWISE, *traits))
 
     accepted: set = set()
 

@@ -20,7 +20,7 @@ from laminax_ir.ops.elementwise_avals import broadcast_avals, joined_named_shape
 from laminax_ir.ops.shape_arguments import canonical_shape, checked_out_sharding
 from laminax_ir.ops.sharding import reshard
 from laminax_ir.options import config
-from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.errors import DTypeError, ShapeError
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 UINT32 = np.dtype(np.uint32)
 UINT_DTYPES: dict[int, np.dtype] = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: UINT32, 64: np.dtype(np.uint64)}
 
-threefry2x32_p = Primitive("threefry2x32", multiple_results=True, family="random_bits")
-iota_2x32_shape_p = Primitive("iota_2x32_shape", multiple_results=True, family="random_bits")
+threefry2x32_p = Primitive("threefry2x32", multiple_results=True, family="random_bits", traits=(Trait.EXACT_WHOLE, Trait.HASHES_KEYS))
+iota_2x32_shape_p = Primitive("iota_2x32_shape", multiple_results=True, family="random_bits", traits=(Trait.EXACT_WHOLE,))
 rng_bit_generator_p = Primitive("rng_bit_generator", multiple_results=True, family="random_bits")
 rng_uniform_p = Primitive("rng_uniform", family="random_bits")
-random_seed_p = Primitive("random_seed", family="random_bits")
-random_unwrap_p = Primitive("random_unwrap", family="random_bits")
-random_split_p = Primitive("random_split", family="random_bits")
-random_fold_in_p = Primitive("random_fold_in", family="random_bits")
-random_bits_p = Primitive("random_bits", family="random_bits")
+random_seed_p = Primitive("random_seed", family="random_bits", traits=(Trait.EXACT_WHOLE,))
+random_unwrap_p = Primitive("random_unwrap", family="random_bits", traits=(Trait.EXACT_WHOLE,))
+random_split_p = Primitive("random_split", family="random_bits", traits=(Trait.EXACT_WHOLE, Trait.HASHES_KEYS))
+random_fold_in_p = Primitive("random_fold_in", family="random_bits", traits=(Trait.EXACT_WHOLE, Trait.HASHES_KEYS))
+random_bits_p = Primitive("random_bits", family="random_bits", traits=(Trait.EXACT_WHOLE, Trait.HASHES_KEYS))
 random_clone_p = Primitive("random_clone", family="random_bits")
 
 

@@ -20,7 +20,7 @@ from laminax_ir.ops.shape_arguments import as_ints, checked_out_sharding
 from laminax_ir.ops.sharding import reshard
 from laminax_ir.options import config
 from laminax_ir.programs.jaxpr import ClosedJaxpr
-from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int
@@ -54,8 +54,8 @@ def reduced_shape(name: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> t
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
 
-def _named_reduction(name: str, kinds: tuple) -> Primitive:
-    primitive = Primitive(name, family="reduction")
+def _named_reduction(name: str, kinds: tuple, *traits: Trait) -> Primitive:
+    primitive = Primitive(name, family="reduction", traits=traits)
 
     @shape_rule(primitive)
     def rule(x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
@@ -74,10 +74,10 @@ def _reduced_aval(name: str, kinds: tuple, x: ShapedArray, axes: tuple[int, ...]
 reduce_prod_p = _named_reduction("reduce_prod", NUMBER)
 reduce_max_p = _named_reduction("reduce_max", NUMBER_BOOL)
 reduce_min_p = _named_reduction("reduce_min", NUMBER_BOOL)
-reduce_and_p = _named_reduction("reduce_and", INTEGER_BOOL)
-reduce_or_p = _named_reduction("reduce_or", INTEGER_BOOL)
+reduce_and_p = _named_reduction("reduce_and", INTEGER_BOOL, Trait.EXACT_WHOLE)
+reduce_or_p = _named_reduction("reduce_or", INTEGER_BOOL, Trait.EXACT_WHOLE)
 reduce_xor_p = _named_reduction("reduce_xor", INTEGER_BOOL)
-reduce_sum_p = Primitive("reduce_sum", family="reduction")
+reduce_sum_p = Primitive("reduce_sum", family="reduction", traits=(Trait.EXACT_WHOLE,))
 argmax_p = Primitive("argmax", family="reduction")
 argmin_p = Primitive("argmin", family="reduction")
 reduce_p = Primitive("reduce", multiple_results=True, family="reduction")

@@ -17,15 +17,15 @@ from laminax_ir.types.errors import DTypeError, ShapeError
 if TYPE_CHECKING:
     import numpy as np
 
-broadcast_in_dim_p = Primitive("broadcast_in_dim", family="shape", traits=(Trait.FOLLOWS_FIRST_OPERAND,))
-reshape_p = Primitive("reshape", family="shape")
-transpose_p = Primitive("transpose", family="shape")
-squeeze_p = Primitive("squeeze", family="shape")
-concatenate_p = Primitive("concatenate", family="shape")
-pad_p = Primitive("pad", family="shape")
-rev_p = Primitive("rev", family="shape")
-iota_p = Primitive("iota", family="shape")
-split_p = Primitive("split", multiple_results=True, family="shape")
+broadcast_in_dim_p = Primitive("broadcast_in_dim", family="shape", traits=(Trait.FOLLOWS_FIRST_OPERAND, Trait.EXACT_MOVE))
+reshape_p = Primitive("reshape", family="shape", traits=(Trait.EXACT_MOVE,))
+transpose_p = Primitive("transpose", family="shape", traits=(Trait.EXACT_MOVE,))
+squeeze_p = Primitive("squeeze", family="shape", traits=(Trait.EXACT_MOVE,))
+concatenate_p = Primitive("concatenate", family="shape", traits=(Trait.EXACT_MOVE,))
+pad_p = Primitive("pad", family="shape", traits=(Trait.EXACT_MOVE,))
+rev_p = Primitive("rev", family="shape", traits=(Trait.EXACT_MOVE,))
+iota_p = Primitive("iota", family="shape", traits=(Trait.EXACT_MOVE,))
+split_p = Primitive("split", multiple_results=True, family="shape", traits=(Trait.EXACT_MOVE,))
 tile_p = Primitive("tile", family="shape")
 
 hide_params(broadcast_in_dim_p, shape=..., sharding=None, broadcast_dimensions=())

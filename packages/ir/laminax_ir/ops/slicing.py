@@ -17,7 +17,7 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import expand_dims, squeeze
 from laminax_ir.ops.shape_arguments import as_ints, canonical_axis, canonical_shape, shape_of
 from laminax_ir.ops.shape_primitives import with_shape
-from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.symbolic.symbolic_dims import DimSize, exceeds
 from laminax_ir.tracing.trace import state
 from laminax_ir.types import dtypes
@@ -28,9 +28,9 @@ from laminax_ir.types.errors import DTypeError, ShapeError
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
 
-slice_p = Primitive("slice", family="slicing")
-dynamic_slice_p = Primitive("dynamic_slice", family="slicing")
-dynamic_update_slice_p = Primitive("dynamic_update_slice", family="slicing")
+slice_p = Primitive("slice", family="slicing", traits=(Trait.EXACT_MOVE,))
+dynamic_slice_p = Primitive("dynamic_slice", family="slicing", traits=(Trait.EXACT_MOVE,))
+dynamic_update_slice_p = Primitive("dynamic_update_slice", family="slicing", traits=(Trait.EXACT_MOVE,))
 
 
 # Shape rules

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
 
 
-def _floating(name: str) -> Primitive:
-    primitive = Primitive(name, family="special", traits=(Trait.ELEMENTWISE,))
+def _floating(name: str, *traits: Trait) -> Primitive:
+    primitive = Primitive(name, family="special", traits=(Trait.ELEMENTWISE, *traits))
 
     @shape_rule(primitive)
     def rule(first: ShapedArray, *rest: ShapedArray) -> ShapedArray:
@@ -35,9 +35,9 @@ def _floating(name: str) -> Primitive:
     return primitive
 
 
-erf_p = _floating("erf")
+erf_p = _floating("erf", Trait.FOLLOWS_HASHES)
 erfc_p = _floating("erfc")
-erf_inv_p = _floating("erf_inv")
+erf_inv_p = _floating("erf_inv", Trait.FOLLOWS_HASHES)
 lgamma_p = _floating("lgamma")
 digamma_p = _floating("digamma")
 bessel_i0e_p = _floating("bessel_i0e")

@@ -32,6 +32,14 @@ class Trait(enum.Enum):
     PASSES_STASHES = "the parameters of its programs are its operands, without the choice of a branch; derivatives are made of programs"
     LEAVES_SUMS_OPEN = "the results may be terms of sums, each device one, though no operand is"
     RUNS_PER_DEVICE = "each device of the mesh, a parameter of this name, runs a program on its part"
+    # How far NumPy computes an operation to the bits of the CPU's compiler; one of these, or none.
+    EXACT_MOVE = "exact for all types: elements go elsewhere, and integers become others or are rounded to floats"
+    EXACT_WHOLE = "exact for integers, booleans and keys"
+    EXACT_COMPARISON = "exact for integers and booleans, and floats that are not subnormal"
+    EXACT_CHOICE = "exact for integers and booleans, and floats that are neither subnormal nor NaN, nor zeros of two signs"
+    EXACT_ROUNDING = "exact for integers and booleans, and floats whose results are rounded once"
+    HASHES_KEYS = "draws bits, or keys, of keys"
+    FOLLOWS_HASHES = "has the same bits in another program than that of the hashes it computes with"
 
 
 CALL_TRAITS = (Trait.TYPES_ITS_RESULTS, Trait.PASSES_RESULTS_ON)  # of operations that call one program

@@ -8,81 +8,41 @@ zeros, and which NaN or which of two zeros comes out is nobody's to say. Then, a
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Any, Sequence
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import from_records, physical_aval, random_wrap_p
-from laminax_ir.ops import conversion, elementwise, random_bits, shape_primitives, slicing
+from laminax_ir.key_arrays.keys import from_records, physical_aval
+from laminax_ir.ops import conversion, elementwise, shape_primitives
 from laminax_ir.options.records import Record
 from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from laminax_ir.programs.primitive import Primitive
+from laminax_ir.programs.primitive import Primitive, Trait
 from laminax_ir.reference.evaluate import apply, reference_rule, to_numpy
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.extended_dtypes import KeyDType
 from laminax_ir.types.memory_spaces import MemorySpace
 
-
-class _Kind(Enum):
-    """How far an operation's reference is exact."""
-
-    MOVES = "elements of all types go elsewhere, and integers become others or are rounded to floats"
-    WHOLE = "integers, booleans and keys"
-    COMPARES = "integers and booleans, and floats that are not subnormal"
-    CHOOSES = "integers and booleans, and floats that are neither subnormal nor NaN, nor zeros of two signs"
-    ROUNDS = "integers and booleans, and floats whose results are rounded once"
+_EXACT = frozenset((Trait.EXACT_MOVE, Trait.EXACT_WHOLE, Trait.EXACT_COMPARISON, Trait.EXACT_CHOICE, Trait.EXACT_ROUNDING))
 
 
-_KINDS: dict[Primitive, _Kind] = {
-    **dict.fromkeys((
-        shape_primitives.broadcast_in_dim_p, shape_primitives.reshape_p, shape_primitives.transpose_p, shape_primitives.squeeze_p,
-        shape_primitives.concatenate_p, shape_primitives.pad_p, shape_primitives.rev_p, shape_primitives.iota_p, shape_primitives.split_p,
-        slicing.slice_p, slicing.dynamic_slice_p, slicing.dynamic_update_slice_p, elementwise.copy_p, elementwise.select_n_p,
-        elementwise.stop_gradient_p, conversion.convert_element_type_p, conversion.bitcast_convert_type_p), _Kind.MOVES),
-    **dict.fromkeys((
-        elementwise.not_p, elementwise.and_p, elementwise.or_p, elementwise.xor_p, elementwise.shift_left_p,
-        elementwise.shift_right_logical_p, elementwise.shift_right_arithmetic_p, random_bits.threefry2x32_p,
-        random_bits.iota_2x32_shape_p, random_bits.random_seed_p,
-        random_bits.random_unwrap_p, random_wrap_p, random_bits.random_split_p, random_bits.random_fold_in_p, random_bits.random_bits_p),
-        _Kind.WHOLE),
-    **dict.fromkeys((
-        elementwise.eq_p, elementwise.ne_p, elementwise.lt_p, elementwise.le_p, elementwise.gt_p, elementwise.ge_p,
-        elementwise.is_finite_p, elementwise.sign_p, elementwise.neg_p, elementwise.abs_p), _Kind.COMPARES),
-    **dict.fromkeys((elementwise.max_p, elementwise.min_p), _Kind.CHOOSES),
-    **dict.fromkeys((
-        elementwise.add_p, elementwise.sub_p, elementwise.mul_p, elementwise.div_p, elementwise.sqrt_p, elementwise.square_p,
-        elementwise.integer_pow_p), _Kind.ROUNDS),
-}
-
-
-def _kind(primitive: Primitive) -> _Kind | None:
-    if primitive.family == "reduction":  # loaded by nobody else before it is used
-        from laminax_ir.ops import reduction
-        return _Kind.WHOLE if primitive in (reduction.reduce_sum_p, reduction.reduce_and_p, reduction.reduce_or_p) else None
-    return _KINDS.get(primitive)
+def _exactness(primitive: Primitive) -> Trait | None:
+    """How far an operation's reference is exact; None if it is not."""
+    return next(iter(primitive.traits & _EXACT), None)
 
 
 def _follows_hashes(primitive: Primitive) -> bool:
-    if primitive.family == "special":  # as in `_kind`
-        from laminax_ir.ops import special
-        return primitive in (special.erf_p, special.erf_inv_p)
-    return primitive in _FOLLOWS_HASHES
+    """Whether an operation may follow hashes in another program than theirs.
+
+    Of `log(u) - log1p(-u)` the compiler makes other operations of one rounding according to what else the kernel does: one element of 640
+    differed. Of those that may follow it has one choice only.
+    """
+    return Trait.EXACT_MOVE in primitive.traits or Trait.FOLLOWS_HASHES in primitive.traits
 
 
 _CONVERSIONS = (conversion.convert_element_type_p, conversion.bitcast_convert_type_p)
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _HASH = "threefry2x32"  # the generator of keys whose bits are the same on all platforms
-_HASHES = frozenset((
-    random_bits.random_bits_p, random_bits.threefry2x32_p, random_bits.random_split_p, random_bits.random_fold_in_p))
-# What may follow hashes in another program than theirs. Of `log(u) - log1p(-u)` the compiler makes other operations of one rounding
-# according to what else the kernel does: one element of 640 differed. Of these it has one choice only.
-_FOLLOWS_HASHES = frozenset((
-    *[primitive for primitive, kind in _KINDS.items() if kind is _Kind.MOVES], elementwise.and_p, elementwise.or_p, elementwise.xor_p,
-    elementwise.shift_right_logical_p, elementwise.shift_left_p, elementwise.lt_p, elementwise.ne_p, elementwise.sub_p, elementwise.add_p,
-    elementwise.mul_p, elementwise.div_p, elementwise.max_p, elementwise.min_p, elementwise.nextafter_p,
-    ))
 _MOST_BYTES = 1 << 22
 
 
@@ -91,14 +51,14 @@ class ExactProgram:
 
     def __init__(self, closed: ClosedJaxpr) -> None:
         self._closed = closed
-        self._steps = [(eqn, kind) for eqn in closed.jaxpr.eqns if (kind := _kind(eqn.primitive)) is not None]
+        self._steps = [(eqn, kind) for eqn in closed.jaxpr.eqns if (kind := _exactness(eqn.primitive)) is not None]
         for eqn in closed.jaxpr.eqns:  # so that the first run does not wait for imports
             reference_rule[eqn.primitive]
 
     @property
     def hashes(self) -> bool:
         """Whether it hashes keys, which is dear to compile."""
-        return any([eqn.primitive in _HASHES for eqn, _ in self._steps])
+        return any([Trait.HASHES_KEYS in eqn.primitive.traits for eqn, _ in self._steps])
 
     @property
     def in_avals(self) -> list[ShapedArray]:
@@ -122,12 +82,12 @@ class ExactProgram:
 
         for eqn, kind in self._steps:
             operands = [read(v) for v in eqn.invars]
-            if kind not in (_Kind.MOVES, _Kind.WHOLE) and not all(map(_is_plain, operands)):
+            if kind not in (Trait.EXACT_MOVE, Trait.EXACT_WHOLE) and not all(map(_is_plain, operands)):
                 return None
-            if kind is _Kind.CHOOSES and _are_zeros_of_two_signs(*operands):
+            if kind is Trait.EXACT_CHOICE and _are_zeros_of_two_signs(*operands):
                 return None
             results = apply(eqn.primitive, operands, eqn.params, [v.aval for v in eqn.outvars])
-            if kind is _Kind.ROUNDS and not all(map(_is_plain, results)):
+            if kind is Trait.EXACT_ROUNDING and not all(map(_is_plain, results)):
                 return None
             env.update(zip(eqn.outvars, results))
         return [read(v) for v in program.outvars]
@@ -167,14 +127,14 @@ class SplitProgram(Record):
 def split_at_hashes(closed: ClosedJaxpr) -> SplitProgram | None:
     """The parts of a program that hashes keys of its arguments; None if it does not, or if the hashes are many."""
     jaxpr = closed.jaxpr
-    if closed.effects or closed.consts or not any(eqn.primitive in _HASHES for eqn in jaxpr.eqns):
+    if closed.effects or closed.consts or not any(Trait.HASHES_KEYS in eqn.primitive.traits for eqn in jaxpr.eqns):
         return None
     exact: dict[Var, JaxprEqn | None] = dict.fromkeys([v for v in jaxpr.invars if _has_exact_type(v)])
     hashing: list[JaxprEqn] = []
     for eqn in jaxpr.eqns:
         if all([type(v) is Literal or v in exact for v in eqn.invars]) and _is_exact(eqn) and not _is_rounding(eqn):
             exact.update(dict.fromkeys(eqn.outvars, eqn))
-            if eqn.primitive in _HASHES:
+            if Trait.HASHES_KEYS in eqn.primitive.traits:
                 hashing.append(eqn)
     needed = set(hashing)
     for eqn in reversed(jaxpr.eqns):
@@ -228,13 +188,13 @@ def _num_bytes(aval: ShapedArray) -> int:
 
 def _is_exact(eqn: JaxprEqn) -> bool:
     """Whether the reference of an equation's operation is exact for operands of its types."""
-    primitive, kind = eqn.primitive, _kind(eqn.primitive)
+    primitive, kind = eqn.primitive, _exactness(eqn.primitive)
     if kind is None or any([dtypes.is_extended(v.aval.dtype) and not _has_exact_type(v) for v in (*eqn.invars, *eqn.outvars)]):
         return False
     operands, result = [v.aval.dtype for v in eqn.invars], eqn.outvars[0].aval.dtype
-    if kind is _Kind.WHOLE and any(dtype in _FLOATS for dtype in operands):
+    if kind is Trait.EXACT_WHOLE and any(dtype in _FLOATS for dtype in operands):
         return False
-    if any(map(dtypes.is_extended, operands)) and (kind not in (_Kind.MOVES, _Kind.WHOLE) or primitive in _CONVERSIONS):
+    if any(map(dtypes.is_extended, operands)) and (kind not in (Trait.EXACT_MOVE, Trait.EXACT_WHOLE) or primitive in _CONVERSIONS):
         return False
     if primitive is conversion.convert_element_type_p:  # of floats, and to booleans, only to what they are
         return operands[0] == result or operands[0] not in _FLOATS and result != np.dtype(bool)
@@ -247,7 +207,7 @@ def _is_exact(eqn: JaxprEqn) -> bool:
 
 def _is_rounding(eqn: JaxprEqn) -> bool:
     """Whether an equation rounds floats."""
-    return _kind(eqn.primitive) is _Kind.ROUNDS and eqn.outvars[0].aval.dtype in _FLOATS
+    return _exactness(eqn.primitive) is Trait.EXACT_ROUNDING and eqn.outvars[0].aval.dtype in _FLOATS
 
 
 def _is_kept(eqn: JaxprEqn, operand: Atom, known: set[Var]) -> bool:
