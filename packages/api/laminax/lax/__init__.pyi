@@ -7,7 +7,8 @@ from laminax._array import Array
 from laminax.typing import ArrayLike, DTypeLike
 from laminax_ir.ops.contraction import PrecisionLike as _PrecisionLike, RaggedDotDimensionNumbers as _RaggedDotDimensionNumbers
 from laminax_ir.ops.convolution import ConvDimensionNumbers as _ConvDimensionNumbers
-from laminax_ir.ops.elementwise import Accuracy, RoundingMethod as _RoundingMethod
+from laminax_ir.ops.elementwise import RoundingMethod as _RoundingMethod
+from laminax_ir.ops.elementwise_transcendental import Accuracy
 from laminax_ir.ops.fft import FftType as _FftType
 from laminax_ir.ops.indexing import (
     GatherDimensionNumbers as _GatherDimensionNumbers,

@@ -11,6 +11,7 @@ from laminax_ir.ops.elementwise_avals import binary_primitive
 from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 convert_element_type_p = Primitive("convert_element_type", family="elementwise", traits=(Trait.ELEMENTWISE, Trait.EXACT_MOVE))
 bitcast_convert_type_p = Primitive("bitcast_convert_type", family="elementwise", traits=(Trait.EXACT_MOVE,))
@@ -25,3 +26,23 @@ def _convert_shape(x: ShapedArray, *, new_dtype: np.dtype, weak_type: bool, shar
     if x._named:
         return x.update(dtype=new_dtype, weak_type=weak_type)
     return ShapedArray(x.shape, new_dtype, weak_type)
+
+
+@shape_rule(bitcast_convert_type_p)
+def _bitcast_shape(x: ShapedArray, *, new_dtype: np.dtype) -> ShapedArray:
+    old_bits, new_bits = dtypes.bit_width(x.dtype), dtypes.bit_width(new_dtype)
+    if dtypes.is_extended(x.dtype):
+        raise DTypeError(f"bitcast_convert_type: random keys have no bits of their own, got {x.str_short()}; use random.key_data")
+    if x.dtype != new_dtype and any(dtype == np.dtype(bool) or dtypes.issubdtype(dtype, dtypes.complexfloating)
+                                    for dtype in (x.dtype, new_dtype)):
+        raise DTypeError("bitcast_convert_type: bool and complex dtypes can be bitcast to themselves only, got "
+                         f"{x.str_short()} and the new dtype {dtypes.dtype_name(new_dtype)}. The view method of arrays "
+                         "reinterprets them")
+    if old_bits == new_bits:
+        return ShapedArray(x.shape, new_dtype, named_shape=x.named_shape)
+    if old_bits > new_bits:
+        return ShapedArray((*x.shape, old_bits // new_bits), new_dtype, named_shape=x.named_shape)
+    if not x.shape or x.shape[-1] != new_bits // old_bits:
+        raise ShapeError(f"bitcast_convert_type: to go from {old_bits} to {new_bits} bits the last axis must have size "
+                         f"{new_bits // old_bits}, got {x.str_short()}")
+    return ShapedArray(x.shape[:-1], new_dtype, named_shape=x.named_shape)
