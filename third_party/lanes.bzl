@@ -16,9 +16,15 @@ LANES = {
     "py313": "3.13",
 }
 
-# Lanes with what only some targets need: jax for benchmarks/, what builds the documentation, Flax and optax for an example.
-PARTS = ["jax", "docs", "flax"]
-PART_LANES = ["py311", "py312"]
+# What only some targets need, and the lanes that have it: jax for benchmarks/, what builds the documentation, Flax and optax for an example,
+# the compilers of accelerators for ci/.
+PARTS = {
+    "cuda": ["py312"],
+    "docs": ["py311", "py312"],
+    "flax": ["py311", "py312"],
+    "jax": ["py311", "py312"],
+    "tpu": ["py312"],
+}
 
 def lane_repositories():
     """Per lane: @python_<lane>, its interpreter; @pip_<lane>_<group>, its packages; @jax_<lane> and the like, of PARTS."""
@@ -38,7 +44,7 @@ def lane_repositories():
                 others = others,
                 packages = packages,
             )
-        for part in PARTS if lane in PART_LANES else []:
+        for part in [part for part, lanes in PARTS.items() if lane in lanes]:
             pip_repository(
                 name = "%s_%s" % (part, lane),
                 interpreter = interpreter,
@@ -60,9 +66,10 @@ def package_label(package):
     """The label of a package of a lane, with `{lane}` for the lane."""
     return "@pip_{lane}//" + package if _IS_MODULE else "@pip_{lane}_%s//:%s" % (group_of(package), package)
 
-def part_label(part, package):
-    """The label of a package of one of PARTS, likewise."""
-    return ("@%s_{lane}//%s" if _IS_MODULE else "@%s_{lane}//:%s") % (part, package)
+def part_package(part, package):
+    """The package of one of PARTS, from the chosen lane."""
+    label = ("@%s_{lane}//%s" if _IS_MODULE else "@%s_{lane}//:%s") % (part, package)
+    return by_lane(label, PARTS[part])
 
 def group_of(package):
     """The group of packages that a package is in."""

@@ -11,7 +11,7 @@ Versions that are to stay as they are go into a file of constraints that the env
 
 pip resolves the lane for this machine first; the same versions are then looked up for the other
 platforms, so that one lock serves all of them. What only some targets need, the jax of benchmarks/, the
-tools that build the documentation, Flax for an example, is resolved against the lane's pins and written to
+tools that build the documentation, Flax for an example, the compilers of accelerators, is resolved against the lane's pins and written to
 files of their own, which hold only what the lane does not have already. `lock.py py311 docs` writes one alone; lanes without
 such `.in` files have none. Which group of requirements.in each package is in, with what it requires in turn, is written to groups.bzl, for
 all lanes together.
@@ -29,9 +29,10 @@ from typing import NamedTuple
 # The one parser of requirements that is certain to be there: pip is running.
 from pip._vendor.packaging.requirements import Requirement
 
-PARTS = ("jax", "docs", "flax")  # lock files beside the lane's own
+PARTS = ("jax", "docs", "flax", "tpu", "cuda")  # lock files beside the lane's own
 LOCKS = pathlib.Path(__file__).parent
 PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_28_aarch64")
+PLATFORMS_OF = {"tpu": ("manylinux_2_31_x86_64",), "cuda": ("manylinux_2_28_x86_64",)}  # of parts that are not for all of these
 
 
 def main(lane: str, *parts: str) -> None:
@@ -47,7 +48,8 @@ def main(lane: str, *parts: str) -> None:
         write_groups({package.name: package.required for package in report})
     for part in parts or [part for part in PARTS if (LOCKS / f"{lane}-{part}.in").exists()]:
         together = resolve("-r", str(LOCKS / f"{lane}-{part}.in"), "-r", str(LOCKS / f"{lane}.in"), *constraints(pins))
-        write(f"{lane}-{part}", {name: pin for name, pin in together.items() if name not in pins})
+        own = {name: pin for name, pin in together.items() if name not in pins}
+        write(f"{lane}-{part}", own, PLATFORMS_OF.get(part, PLATFORMS))
 
 
 def written_pins(lane: str) -> dict[str, str]:
@@ -107,9 +109,9 @@ def constraints(pins: dict[str, str]) -> list[str]:
     return [f"{name}=={version}" for name, version in pins.items()]
 
 
-def write(lock: str, pins: dict[str, str]) -> None:
+def write(lock: str, pins: dict[str, str], platforms: tuple[str, ...] = PLATFORMS) -> None:
     hashes = {name: set() for name in pins}
-    for platform in PLATFORMS:
+    for platform in platforms:
         for package in pip_report("--no-deps", *platform_options(platform), *constraints(pins)):
             hashes[package.name].add(package.sha256)
     lines = [f"# Written by third_party/locks/lock.py from {lock}.in. Do not edit.\n"]
@@ -122,8 +124,8 @@ def write(lock: str, pins: dict[str, str]) -> None:
 
 def platform_options(platform: str) -> list[str]:
     """Older manylinux tags are named too: pip takes `--platform` literally."""
-    machine = platform.removeprefix("manylinux_2_28_")
-    tags = [f"manylinux_{glibc}_{machine}" for glibc in ("2_28", "2_27", "2_26", "2_24", "2_17")]
+    _, _, newest, machine = platform.split("_", 3)
+    tags = [f"manylinux_2_{glibc}_{machine}" for glibc in range(int(newest), 16, -1)]
     return [f"--platform={tag}" for tag in [*tags, f"manylinux2014_{machine}"]] + ["--target=unused"]
 
 
