@@ -29,8 +29,9 @@ NOT_COMPARED = {"svd": "vectors up to a sign", "eigh": "vectors up to a sign", "
                 "device_put": "over a mesh", "sharding_constraint": "over a mesh", "shard_map": "over a mesh",
                 "call_exported": "has no meaning in NumPy", "random_seed": "returns keys", "random_wrap": "returns keys",
                 "random_clone": "takes keys", "random_fold_in": "takes keys", "random_split": "takes keys", "random_unwrap": "takes keys",
-                **dict.fromkeys(("all_gather", "all_to_all", "axis_index", "pmax", "pmin", "ppermute", "psum", "psum_shared",
-                                 "reduce_scatter"), "between devices"),
+                **dict.fromkeys(("all_gather", "all_gather_reduced", "all_to_all", "axis_index", "pmax", "pmin", "ppermute", "preduced",
+                                 "psum", "psum_shared", "reduce_scatter", "reduced_vary_cast", "unreduced_psum",
+                                 "unreduced_reduce_scatter", "vary_unreduced_cast"), "between devices"),
                 "hessenberg": "is on CPUs only", "schur": "is on CPUs only"}
 
 
