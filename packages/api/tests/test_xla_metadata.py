@@ -178,8 +178,40 @@ def test_decorators(decorator, expected):
     (lambda: xla_metadata_call(3, a=1), TypeError, "xla_metadata_call"),
     (lambda: xla_metadata_call2(abs, "text"), TypeError, "metadata must be a dict of attributes by name, got 'text'"),
     (lambda: xla_metadata_call2(abs, {}, ad_metadata="typo"), TypeError, "ad_metadata must be 'same', 'drop' or a dict, got 'typo'"),
-    (lambda: xla_metadata_call2(abs, {}, ad_metadata="drop"), NotImplementedError, "ad_metadata='drop' is not supported"),
+    (lambda: xla_metadata_call2(abs, {}, ad_metadata={"a": []}), TypeError, "metadata values must be str, bool, int, or float"),
+    (lambda: xla_metadata_call2(3, {}), TypeError, "expected a callable, got 3 of type int"),
 ])
 def test_what_is_no_call_with_attributes(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("ad_metadata, backward", [("same", 'tag = "x"'), ("drop", None), ({"tag": "back"}, 'tag = "back"'),
+                                                   ({"other": 1}, 'other = "1"')])
+def test_attributes_of_the_calls_that_derivatives_make(ad_metadata, backward):
+    f = xla_metadata_call2(lambda x: jnp.sin(x) * x, {"tag": "x"}, ad_metadata=ad_metadata)
+    computed = laminax.jit(laminax.value_and_grad(f))
+    text = computed.lower(1.0).as_text()
+    lines = [line for line in text.splitlines() if "frontend_attributes" in line and "call @" in line]
+    assert [line.count('tag = "x"') for line in lines][0] == 1 and len(lines) == (1 if backward is None else 2)
+    assert backward is None or backward in lines[1]
+    np.testing.assert_allclose(computed(1.0)[1], np.sin(1.0) + np.cos(1.0), rtol=1e-6)
+    forward = laminax.jit(lambda x, t: laminax.jvp(f, (x,), (t,))).lower(1.0, 1.0).as_text()
+    assert forward.count('tag = "x"') == 1
+
+
+def test_a_derivative_inside_of_the_function_has_its_attributes():
+    f = xla_metadata_call2(laminax.grad(lambda x: jnp.sin(x) * x), {"tag": "x"}, ad_metadata="drop")
+    assert laminax.jit(f).lower(1.0).as_text().count('tag = "x"') == 1
+
+
+def test_equations_tell_their_attributes():
+    @set_xla_metadata(a="b")
+    @laminax.jit
+    def f(x):
+        y = jnp.sin(x)
+        with set_xla_metadata(a=None, c=True):
+            return y * 2
+    sine, product = f.trace(1.0).jaxpr.eqns
+    assert sine.ctx.xla_metadata == {"a": "b"} and product.ctx.xla_metadata == {"c": "true"}
+    assert laminax.make_jaxpr(jnp.cos)(1.0).eqns[0].ctx.xla_metadata == {}

@@ -6,11 +6,12 @@ variable is assigned once. A `ClosedJaxpr` carries the values of its constvars.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Iterator, Protocol, Sequence, final
+from typing import Any, Callable, Iterable, Iterator, NamedTuple, Protocol, Sequence, final
 
 from laminax_ir.options.composition import compose
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.tracing import source
+from laminax_ir.tracing.operation_attributes import attributes_of
 from laminax_ir.types.avals import ShapedArray, get_aval
 
 no_effects: frozenset[Any] = frozenset()
@@ -86,6 +87,12 @@ class Literal:
 Atom = Var | Literal
 
 
+class EquationContext(NamedTuple):
+    """What the block around an operation said of it: `xla_metadata` are the attributes that `set_xla_metadata` has given it, as texts."""
+
+    xla_metadata: dict[str, str]
+
+
 class JaxprEqn:
     """One equation: `outvars = primitive[params] invars`."""
 
@@ -106,6 +113,11 @@ class JaxprEqn:
         self.params = params
         self.effects = effects
         self.source_info = source_info
+
+    @property
+    def ctx(self) -> EquationContext:
+        """What the block around the operation said of it."""
+        return EquationContext(attributes_of(self.source_info.name_stack))
 
     def replace(self, **changes: Any) -> JaxprEqn:
         """The same equation with the given fields changed."""

@@ -14,14 +14,17 @@ class Transform(str):
 class Attributes(str):
     """An entry of a name stack that is no name: changes of operations' attributes for the compiler (see `operation_attributes`).
 
-    Its text is different for different changes; None takes an attribute away.
+    Its text is different for different changes; None takes an attribute away. `backward` are the changes for the operations that
+    transposition makes of those inside, where they are others.
     """
 
     changes: dict[str, str | None]
+    backward: dict[str, str | None] | None
 
-    def __new__(cls, changes: dict[str, str | None]) -> Attributes:
-        self = super().__new__(cls, f"attributes {sorted(changes.items())!r}")
-        self.changes = changes
+    def __new__(cls, changes: dict[str, str | None], backward: dict[str, str | None] | None = None) -> Attributes:
+        others = "" if backward is None else f", backward {sorted(backward.items())!r}"
+        self = super().__new__(cls, f"attributes {sorted(changes.items())!r}{others}")
+        self.changes, self.backward = changes, backward
         return self
 
 

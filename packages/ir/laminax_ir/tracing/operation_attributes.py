@@ -12,7 +12,7 @@ from typing import Any
 
 from laminax_ir.options.ambient import UNSET, define_ambient
 from laminax_ir.options.restoring import Restoring
-from laminax_ir.tracing.name_stacks import Attributes, NameStack
+from laminax_ir.tracing.name_stacks import TRANSPOSE, Attributes, NameStack
 from laminax_ir.tracing.trace import state
 
 attributes_around = define_ambient(
@@ -24,9 +24,12 @@ in_use: set[str] = set()  # the names of all attributes given so far: while it i
 def attributes_of(name_stack: Sequence[str]) -> dict[str, str]:
     """The attributes of an operation with this name stack: inner changes go over outer ones."""
     found: dict[str, str | None] = {}
+    is_backward = False
     for name in name_stack:
         if type(name) is Attributes:
-            found.update(name.changes)
+            found.update(name.backward if is_backward and name.backward is not None else name.changes)
+        elif name is TRANSPOSE:
+            is_backward = True
     return {name: text for name, text in found.items() if text is not None}
 
 
@@ -35,29 +38,35 @@ class changed_attributes(Restoring):
 
     Args:
       changes: values by name, each given as its text (`true` for True); None takes the attribute away.
+      backward: other changes for the operations that transposition makes of those inside.
     """
 
-    __slots__ = ("_texts",)
+    __slots__ = ("_texts", "_backward")
 
-    def __init__(self, changes: Mapping[str, Any]) -> None:
+    def __init__(self, changes: Mapping[str, Any], backward: Mapping[str, Any] | None = None) -> None:
         super().__init__()
-        self._texts = {name: None if value is None else attribute_text(value) for name, value in changes.items()}
+        self._texts = _texts(changes)
+        self._backward = None if backward is None else _texts(backward)
 
     def _recreate_cm(self) -> changed_attributes:
-        return changed_attributes(self._texts)
+        return changed_attributes(self._texts, self._backward)
 
     def _present(self) -> tuple[Any, NameStack]:
         return attributes_around.get_local(), state.name_stack
 
     def _change(self) -> None:
         inner = {name: text for name, text in {**dict(attributes_around.value), **self._texts}.items() if text is not None}
-        in_use.update(self._texts)
+        in_use.update(self._texts, self._backward or ())
         attributes_around.set_local(tuple(sorted(inner.items())) or UNSET)
-        state.name_stack = NameStack((*state.name_stack, Attributes(self._texts)))
+        state.name_stack = NameStack((*state.name_stack, Attributes(self._texts, self._backward)))
 
     def _put_back(self, before: tuple[Any, NameStack]) -> None:
         attributes, state.name_stack = before
         attributes_around.set_local(attributes)
+
+
+def _texts(changes: Mapping[str, Any]) -> dict[str, str | None]:
+    return {name: None if value is None else attribute_text(value) for name, value in changes.items()}
 
 
 def attribute_text(value: Any) -> str:

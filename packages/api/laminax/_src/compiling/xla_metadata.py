@@ -92,12 +92,12 @@ def xla_metadata_call2(f: Any = None, /, metadata: Mapping[str, Any] | None = No
     Args:
       f: the function. Left out, or with the dict in its place, the answer is a decorator.
       metadata: the attributes by name.
-      ad_metadata: the attributes of the calls that derivatives make. "same", the default, are those of the function; others are not
-        supported.
+      ad_metadata: the attributes of the calls that run its derivative backwards. "same", the default, are those of the function; "drop"
+        are none; or a dict has others. Calls that compute values, with or without tangents, keep those of the function.
 
     Raises:
-      TypeError: if f is no function, metadata no dict, or an attribute is none of those that `xla_metadata_call` takes.
-      NotImplementedError: for other ad_metadata.
+      TypeError: if f is no function, metadata no dict, ad_metadata none of these, or an attribute is none of those that
+        `xla_metadata_call` takes.
 
     Example:
       >>> import laminax as jax
@@ -109,15 +109,18 @@ def xla_metadata_call2(f: Any = None, /, metadata: Mapping[str, Any] | None = No
         f, metadata = None, f
     if not isinstance(metadata, Mapping):
         raise TypeError(f"xla_metadata_call2: metadata must be a dict of attributes by name, got {metadata!r}")
-    if ad_metadata != "same":
-        if ad_metadata != "drop" and not isinstance(ad_metadata, Mapping):
-            raise TypeError(f"xla_metadata_call2: ad_metadata must be 'same', 'drop' or a dict, got {ad_metadata!r}")
-        raise NotImplementedError(f"xla_metadata_call2: ad_metadata={ad_metadata!r} is not supported: derivatives of a call have its "
-                                  "attributes. Leave it out, or give the function a derivative of its own with custom_vjp, which calls "
-                                  "functions with other attributes.")
+    backward: Mapping[str, Any] | None = None
+    if isinstance(ad_metadata, Mapping):
+        backward = ad_metadata
+    elif ad_metadata == "drop":
+        backward = {}
+    elif ad_metadata != "same":
+        raise TypeError(f"xla_metadata_call2: ad_metadata must be 'same', 'drop' or a dict, got {ad_metadata!r}")
     if f is None:
-        return functools.partial(_call_with_attributes, meta=metadata)
-    return _call_with_attributes(f, metadata)
+        return functools.partial(_call_with_attributes, meta=metadata, backward=backward)
+    if not callable(f):
+        raise TypeError(f"xla_metadata_call2: expected a callable, got {f!r} of type {type(f).__name__}")
+    return _call_with_attributes(f, metadata, backward)
 
 
 def must_fuse_call(identifier: Any) -> Callable:
@@ -148,9 +151,9 @@ def scheduling_group(name: str) -> Callable:
     return xla_metadata_call(scheduling_group=name)
 
 
-def _call_with_attributes(f: Callable, meta: Mapping[str, Any]) -> Callable:
+def _call_with_attributes(f: Callable, meta: Mapping[str, Any], backward: Mapping[str, Any] | None = None) -> Callable:
     check_callable("xla_metadata_call", f)
-    for name, value in meta.items():
+    for name, value in (*meta.items(), *(backward or {}).items()):
         if not isinstance(value, (str, bool, int, float)):
             raise TypeError(f"xla_metadata_call: metadata values must be str, bool, int, or float, got {name}={value!r} of type "
                             f"{type(value).__name__}")
@@ -160,11 +163,12 @@ def _call_with_attributes(f: Callable, meta: Mapping[str, Any]) -> Callable:
             return f(*args, **kwargs)
     kept: Any = KeptCall.KEPT
     called = jit(xla_metadata_call, static_argnums=0, inline=kept)
+    of_derivatives = None if backward is None else {**dict.fromkeys(meta), **backward}
 
     @wraps(f)
     def with_attributes(*args: Any, **kwargs: Any) -> Any:
         around = dict(attributes_around.value)
-        with changed_attributes(meta):
+        with changed_attributes(meta, of_derivatives):
             return called(tuple((name, around.get(name)) for name in meta), *args, **kwargs)
     return with_attributes
 
