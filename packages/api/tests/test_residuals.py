@@ -91,3 +91,19 @@ def test_what_is_constant_between_steps_has_derivative_zero_also_where_there_is_
     for x1, x2 in [(7.0, 2.0), (7.0, 0.0), (np.inf, 2.0), (np.nan, 1.0)]:  # the second one had infinite derivatives
         assert laminax.grad(jnp.floor_divide, (0, 1))(np.float32(x1), np.float32(x2)) == (0, 0)
     assert laminax.grad(jnp.spacing)(np.float32(3)) == 0  # it was -1
+
+
+def test_what_is_saved_of_functions_of_scalars_can_be_seen_and_changed():
+    """Scalars too, which are numbers in the pullback's program; the 2 of the function itself is none."""
+    for of in (lambda f: f, laminax.jit):
+        run = of(lambda x: laminax.vjp(lambda x: 2 * jnp.sin(x), x)[1])(3.0)
+        np.testing.assert_allclose([float(value) for value in run.opaque_residuals], [np.cos(3.0)], rtol=1e-6)
+        run.opaque_residuals = [jnp.float32(0.25)]
+        assert run(1.0)[0] == 0.5
+
+
+def test_a_program_without_its_constants_is_not_run():
+    closed = laminax.make_jaxpr(lambda x: x * np.arange(3.0))(1.0)
+    assert laminax.core.eval_jaxpr(closed.jaxpr, closed.consts, 2.0)[0].tolist() == [0, 2, 4]
+    with pytest.raises(TypeError, match="eval_jaxpr: the jaxpr has 1 constants, got the values of 0"):
+        laminax.core.eval_jaxpr(closed.jaxpr, [], 2.0)

@@ -27,6 +27,9 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
     """
     if len(args) != len(jaxpr.invars):
         raise TypeError(f"eval_jaxpr: the jaxpr takes {len(jaxpr.invars)} arguments, got {len(args)}")
+    if len(consts) != len(jaxpr.constvars):
+        raise TypeError(f"eval_jaxpr: the jaxpr has {len(jaxpr.constvars)} constants, got the values of {len(consts)}; those of a "
+                        "closed jaxpr are its .consts")
     if jaxpr.effects and has_refs(jaxpr.effects):
         from laminax_ir.recording.discharge import eval_with_refs  # for programs with references only
         return eval_with_refs(jaxpr, consts, *args)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
+import numpy as np
+
 from laminax_ir.pytrees.pytree import register_pytree_node, tree_flatten, tree_unflatten
 from laminax_ir.types.avals import ShapedArray
 from laminax_transforms.differentiation.linear import LinearEqn, LinearProgram
@@ -80,6 +82,14 @@ def _with_operands(program: LinearProgram, at: Mapping[tuple[int, int], Any], ot
     return LinearProgram(eqns, program.in_avals, program.inputs, program.results, program.out_avals, program.size)
 
 
+def _arrays_of(program: LinearProgram) -> list[Any]:
+    """The values that a program uses, each once, with those of rank 0 that it has as numbers; numbers of the function itself are none."""
+    found = {id(x): x for eqn in program.eqns for x in eqn.operands
+             if type(x) is not ShapedArray and not isinstance(x, (bool, int, float, complex, np.generic, np.ndarray))}
+    found.update((id(x), x) for x in program.residuals())
+    return list(found.values())
+
+
 class SavedValues:
     """The values that a program saves, as two lists that may be changed.
 
@@ -97,7 +107,7 @@ class SavedValues:
             leaves[leaf] = program.eqns[number].operands[position]
         arguments = {id(x) for x in leaves}
         self._places, self._in_tree = places, in_tree
-        self._saved = [x for x in program.residuals() if id(x) not in arguments]
+        self._saved = [x for x in _arrays_of(program) if id(x) not in arguments]
         self.args_res: list[Any] = list(tree_unflatten(in_tree, leaves))
         self.opaque_residuals: list[Any] = list(self._saved)
 
