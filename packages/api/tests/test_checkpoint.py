@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 import numpy as np
@@ -146,3 +147,12 @@ def test_operations_without_a_lowering_run_outside_of_jit():
     assert len(runs) == 1
     np.testing.assert_allclose(pullback(np.ones(2, np.float32))[0], -np.cos(-x), rtol=1e-6)
     assert len(runs) == 3  # once more for the cosine, and for the cotangent
+
+
+def test_what_is_computed_again_is_in_a_scope_of_its_own():
+    """For profiles, which tell both by their names."""
+    f = laminax.checkpoint(lambda x: jnp.sin(jnp.sin(x)))
+    names = [re.findall(r'op_name="([^"]*)"', laminax.jit(g).lower(2.0).compile().as_text()) for g in (f, laminax.grad(f))]
+    assert not any("rematted_computation" in name for name in names[0])
+    again = sorted(name.rpartition("/")[2] for name in names[1] if "checkpoint/rematted_computation/" in name)
+    assert again == ["cos", "cos", "sin"]  # the products are the derivative's own

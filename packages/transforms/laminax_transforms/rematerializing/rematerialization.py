@@ -19,6 +19,7 @@ from laminax_ir.options.records import Record
 from laminax_ir.programs.dce import dce_closed_jaxpr
 from laminax_ir.programs.effects import debug_effect, ordered_debug_effect
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects, subjaxprs
+from laminax_ir.tracing.name_stacks import NameStack
 from laminax_ir.types.avals import aval_in
 from laminax_ir.types.memory_spaces import HOST_KIND, space_of_kind
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
@@ -122,9 +123,15 @@ def _choose(policy: Policy | None, eqns: Sequence[JaxprEqn], residuals: Iterable
                 repeated = eqn
         first.append(eqn)
         if repeated is not None:
-            again.append(repeated)
+            again.append(_named(repeated))
             needed.update([v for v in repeated.invars if type(v) is not Literal])
     return Choice(first[::-1], saved[::-1], again[::-1])
+
+
+def _named(eqn: JaxprEqn) -> JaxprEqn:
+    """The equation in a scope that says, in profiles and the compiler's text, that it computes again what was computed before."""
+    info = eqn.source_info
+    return eqn.replace(source_info=info._replace(name_stack=NameStack(("rematted_computation", *info.name_stack))))
 
 
 def _decision(policy: Policy, eqn: JaxprEqn) -> bool | Offloadable:
