@@ -39,6 +39,7 @@ def test_avals():
     assert core.primal_dtype_to_tangent_dtype(np.dtype(np.int32)) == laminax.dtypes.float0
     assert core.primal_dtype_to_tangent_dtype(np.dtype(np.float32)) == np.float32
     assert core.valid_jaxtype(1.0) and core.valid_jaxtype(np.ones(2)) and not core.valid_jaxtype("one")
+    assert not any(core.valid_jaxtype(np.zeros(2, dtype)) for dtype in (object, "U3", [("i", "i4"), ("f", "f4")]))
     assert type(jnp.ones(1)) in core.array_types and np.float32 in core.array_types
 
 

@@ -1,6 +1,8 @@
 """Options with JAX's names that change what is computed, compiled, logged or warned of."""
 
 import logging
+import os
+import subprocess
 import sys
 from contextlib import contextmanager
 
@@ -104,6 +106,22 @@ def test_logs_on_stderr(capsys):
         logging.getLogger("laminax").info("after %s", name)
     text = capsys.readouterr().err
     assert "told of jax_logging_level" in text and "told of jax_debug_log_modules" in text and "after" not in text
+
+
+def test_logs_of_a_process_follow_the_level():
+    """In JAX's words for the environment; None is no level."""
+    program = """if True:
+        import sys, laminax
+        laminax.jit(lambda x: x)(1)
+        laminax.config.update("jax_logging_level", None)
+        sys.stderr.write("---")
+        laminax.jit(lambda x: x)(1)
+    """
+    logged = {level: subprocess.run([sys.executable, "-c", program], env={**os.environ, "JAX_LOGGING_LEVEL": level}, capture_output=True,
+                                    text=True, check=True).stderr for level in ("INFO", "DEBUG", "WARNING")}
+    assert "INFO:" in logged["INFO"] and "Started the platform cpu" in logged["INFO"] and "DEBUG" not in logged["INFO"]
+    assert "Finished tracing" in logged["DEBUG"].partition("---")[0] and "Started the platform" in logged["DEBUG"]
+    assert all(text.endswith("---") for text in logged.values()) and logged["WARNING"] == "---"
 
 
 def test_platform_name_chooses_the_default():

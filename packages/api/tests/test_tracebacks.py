@@ -1,11 +1,13 @@
 """Which frames the tracebacks of errors show, by the option `traceback_filtering`."""
 
+import gc
 import inspect
 import os
 import subprocess
 import sys
 import traceback
 import types
+import weakref
 
 import pytest
 
@@ -134,3 +136,28 @@ def test_the_mode_is_read_from_the_environment():
         assert "ZeroDivisionError" in process.stderr
         lengths[mode] = process.stderr.count("File ")
     assert lengths["auto"] == 2 < lengths["off"]
+
+
+@pytest.mark.parametrize("mode", ["off", "tracebackhide", "remove_frames", "quiet_remove_frames"])
+def test_an_error_lets_go_of_what_its_frames_held(mode):
+    """Without the collector of cycles: arrays on a device wait for no collection."""
+    class Held:
+        def __call__(self, x):
+            raise ValueError("mine")
+
+    held = Held()
+    known = weakref.ref(held)
+    fails = traceback_util.api_boundary(lambda held: traceback_util.api_boundary(held)(1.0))
+    gc.collect()
+    gc.disable()
+    laminax.config.update("jax_traceback_filtering", mode)
+    try:
+        try:
+            fails(held)
+        except ValueError:
+            pass
+        del held
+        assert known() is None
+    finally:
+        laminax.config.update("jax_traceback_filtering", "auto")
+        gc.enable()

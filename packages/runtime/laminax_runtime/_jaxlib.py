@@ -115,6 +115,11 @@ has_credentials = "mtls_cert_file" in _jax.get_distributed_runtime_client.__nb_s
 _has_dlpack_versions = hasattr(_jax, "dlpack_version")
 
 
+def set_min_log_level(level: int) -> None:
+    """The level from which C++ logs are written: 0 everything, 1 warnings, 2 errors, 3 what ends the process."""
+    importlib.import_module("jaxlib.utils").absl_set_min_log_level(level)
+
+
 def _let_go_of_host_memory(phase: str, _info: dict[str, int]) -> None:
     """jaxlib may drop its references to Python's objects only where Python says so: until then a NumPy array that was put on a
     device stays alive. Its next operation does it too, but there may be none for long."""

@@ -68,7 +68,7 @@ def shorten(error: BaseException) -> None:
     if mode == "tracebackhide":
         while trace is not None:
             if is_hidden(trace.tb_frame):
-                trace.tb_frame.f_locals["__tracebackhide__"] = True
+                _hide(trace.tb_frame, error)
             trace = trace.tb_next
         return
     error.__traceback__ = filter_traceback(trace)
@@ -82,6 +82,19 @@ def shorten(error: BaseException) -> None:
         whole.__cause__, whole.__context__ = error.__cause__, error.__context__
         whole.__suppress_context__ = error.__suppress_context__
         error.__cause__ = whole
+
+
+def _hide(frame: FrameType, error: BaseException) -> None:
+    """Marks a frame for those who print tracebacks.
+
+    Before Python 3.13 `f_locals` is a dict that stays with the frame: the error in it would keep itself, and all that its frames hold,
+    alive until cycles are collected.
+    """
+    shown: Any = frame.f_locals
+    shown["__tracebackhide__"] = True
+    if type(shown) is dict:
+        for name in [name for name, value in shown.items() if value is error]:
+            del shown[name]
 
 
 def filter_traceback(trace: TracebackType | None) -> TracebackType | None:

@@ -8,6 +8,7 @@ is there in any case.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -162,11 +163,19 @@ def _start_first_of(names: tuple[str, ...], requested: str) -> str:
                     os.register_at_fork(before=_warn_of_fork)
                     _warns_of_fork.append(True)
                 _clients[name] = started
+                _log("Started the platform %s: %d of its devices are here.", name, started.local_device_count())
                 return name
             except Exception as error:  # noqa: BLE001  (whatever a broken plugin raises becomes the message)
                 _failures[name] = str(error)
+                _log("The platform %s cannot be started: %s", name, error)
         reasons.append(_failures[name])
     raise PlatformError(f"Unknown backend: the platform {requested!r} is not available. " + " ".join(dict.fromkeys(reasons)))
+
+
+def _log(message: str, *values: Any) -> None:
+    if "logging" in sys.modules:  # else nobody listens
+        import logging
+        logging.getLogger("laminax").info(message, *values)
 
 
 def _warn_of_fork() -> None:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import logging
 
+from laminax_runtime import _jaxlib
+
 _handler = logging.StreamHandler()
 _handler.setFormatter(logging.Formatter("%(levelname)s:%(asctime)s:%(name)s:%(lineno)d: %(message)s"))
 _before: dict[str, int] = {}  # the level that each logger had
 
 
-def write_to_stderr(level: str, modules: str) -> None:
+def write_to_stderr(level: str | None, modules: str) -> None:
     """Writes what laminax logs from a level on, and all that some modules log; what an earlier call asked for ends.
 
     Args:
-        level: a level's name; NOTSET leaves the log of laminax alone.
+        level: a level's name; NOTSET or None leaves the log of laminax alone. What jaxlib's C++ logs is written from the level on as well,
+          and stays so, for it does not tell from which it was.
         modules: names of loggers, with commas between them.
     """
-    wanted = {} if level == "NOTSET" else {"laminax": logging.getLevelName(level)}
+    is_level = level not in (None, "NOTSET")
+    if is_level:
+        _jaxlib.set_min_log_level({"DEBUG": 0, "INFO": 0, "WARNING": 1, "ERROR": 2, "CRITICAL": 3}[str(level)])
+    wanted = {"laminax": logging.getLevelName(str(level))} if is_level else {}
     wanted.update({name.strip(): logging.DEBUG for name in modules.split(",") if name.strip()})
     for name, old in _before.items():
         logger = logging.getLogger(name)

@@ -309,8 +309,8 @@ subscribe(_set_all_directions, _all_transfers)
 logging_level = config_options.define(
     "logging_level",
     "NOTSET",
-    config_options.one_of("NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
-    "Write what laminax logs to stderr, from this level on; NOTSET leaves it to the program.",
+    config_options.one_of("NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", optional=True),
+    "Write what laminax and jaxlib log to stderr, from this level on; NOTSET and None leave it to the program.",
 )
 debug_log_modules = config_options.define(
     "debug_log_modules",

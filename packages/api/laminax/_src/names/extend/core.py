@@ -17,7 +17,7 @@ from laminax_ir.recording.staging_trace import StagingTrace
 from laminax_ir.tracing.source import SourceInfo, unknown
 from laminax_ir.tracing.trace import Trace, Tracer, current_trace, eval_trace, state
 from laminax_ir.types import dtypes
-from laminax_ir.types.avals import ShapedArray, is_array_like
+from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.types.canonical_dtypes import supported_dtypes
 from laminax_ir.types.errors import InconclusiveDimensionOperation, JaxprTypeError
 from laminax_runtime import ArrayImpl
@@ -111,8 +111,14 @@ def primal_dtype_to_tangent_dtype(primal_dtype: Any) -> Any:
 
 
 def valid_jaxtype(x: Any) -> bool:
-    """Whether x is an array, a tracer or a number."""
-    return is_array_like(x)
+    """Whether x is an array of a dtype that arrays can have, a tracer or a number."""
+    if not is_array_like(x):
+        return False
+    try:
+        get_aval(x)
+    except TypeError:  # a NumPy array of objects, strings or records
+        return False
+    return True
 
 
 # --- traces ---
