@@ -401,3 +401,13 @@ def test_a_size_that_may_not_be_whole_names_both_shapes():
 def test_no_square_matrices_of_symbolic_sizes():
     with pytest.raises(ValueError, match=r"eigh: Argument to symmetric eigendecomposition must be a square matrix.*got f32\[m,n\]"):
         exported(lambda x: lax.linalg.eigh(x, symmetrize_input=False), "m, n")
+
+
+def test_variables_that_an_equality_replaces_are_in_no_shape():
+    e = exported(lambda x, y: x + y, "2*a", "2*b", constraints=["a == b"])
+    np.testing.assert_array_equal(e.call(array(4), array(4)), array(4) + array(4))
+    for shapes in ((4, 6), (6, 4)):
+        with pytest.raises(ValueError, match="specification '2\\*b'"):
+            e.call(*map(array, shapes))
+    with pytest.raises(ValueError, match="dimension variable 'c' in the constraint"):
+        exported(lambda x: x, "b", constraints=["c >= b"])

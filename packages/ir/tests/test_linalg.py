@@ -260,3 +260,9 @@ m, v = np.zeros((3, 3)), np.zeros(3)
 def test_wrong_calls(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_the_algorithm_of_singular_values_may_be_left_out_of_the_operation():
+    x = np.random.default_rng(0).normal(size=(3, 2)).astype(np.float32)
+    (s,) = op.svd_p.bind(x, full_matrices=False, compute_uv=False, subset_by_index=None)
+    np.testing.assert_allclose(s, np.linalg.svd(x, compute_uv=False), rtol=1e-5)

@@ -157,7 +157,7 @@ def _eigh_shape(x: ShapedArray, *, lower: bool, sort_eigenvalues: bool, subset_b
 
 
 @shape_rule(svd_p)
-def _svd_shape(x: ShapedArray, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, algorithm: Any) -> list[ShapedArray]:
+def _svd_shape(x: ShapedArray, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, algorithm: Any = None) -> list[ShapedArray]:
     batch, m, n = check_matrix("svd", x)
     rank = min_dim(m, n)
     values = x.update(shape=(*batch, rank), dtype=real_dtype(x.dtype))

@@ -137,7 +137,7 @@ def _eigh(x: np.ndarray, *, lower: bool, sort_eigenvalues: bool, subset_by_index
 
 
 def _svd(x: np.ndarray, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any,
-         algorithm: SvdAlgorithm | None) -> Sequence[np.ndarray]:
+         algorithm: SvdAlgorithm | None = None) -> Sequence[np.ndarray]:
     if not compute_uv:
         return [np.linalg.svd(x, compute_uv=False)]
     u, s, vh = np.linalg.svd(x, full_matrices=full_matrices)

@@ -10,7 +10,15 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple, Sequence
 
-from laminax_ir.symbolic.symbolic_dims import DimSize, InconclusiveDimensionOperation, Product, SymbolicDim, evaluated, sum_of_terms
+from laminax_ir.symbolic.symbolic_dims import (
+    DimSize,
+    InconclusiveDimensionOperation,
+    Product,
+    SymbolicDim,
+    evaluated,
+    sum_of_terms,
+    variable,
+)
 from laminax_ir.symbolic.symbolic_scope import SymbolicScope
 from laminax_ir.types.avals import ShapedArray
 
@@ -72,8 +80,14 @@ class ShapeSpecification:
                              f"{self.describe()}Unprocessed specifications: {listed}. Give an axis of some argument the size of each "
                              "variable.")
 
+        self.constraints: list[SymbolicDim] = []  # each is 0 or more
         for constraint in () if self.scope is None else self.scope.constraints:
-            if unknown := sorted(constraint.variables() - known):
+            written = constraint
+            if constraint.variables() - known:  # an equality may have put others in the place of a variable
+                written = evaluated(constraint, {name: variable(name, constraint.scope) for name in constraint.variables()})
+            if type(written) is SymbolicDim:
+                self.constraints.append(written)
+            if type(written) is SymbolicDim and (unknown := sorted(written.variables() - known)):
                 raise ValueError(f"Encountered dimension variable '{unknown[0]}' in the constraint '{constraint}' >= 0 that is not "
                                  f"appearing in the shapes of the function arguments. {self.describe()}Give an axis of some argument its "
                                  "size, or leave the constraint out.")
@@ -117,8 +131,7 @@ class ShapeSpecification:
             if type(axis.dim) is SymbolicDim and not _holds(lambda axis=axis, size=size: size == evaluated(axis.dim, values)):
                 raise self._error(f"Found inconsistency between dimension size {self.place(axis)} (= {size}) and the specification "
                                   f"'{axis.dim}' (= {evaluated(axis.dim, values)}).", found, shapes)
-        scope = self.scope
-        for constraint in () if scope is None else scope.constraints:
+        for constraint in self.constraints:
             if not _holds(lambda constraint=constraint: evaluated(constraint, values) >= 0):
                 raise self._error(f"Input shapes do not fulfil the constraint '{constraint}' >= 0, "
                                   f"of{constraint.scope.describe_constraints()}\n", found,

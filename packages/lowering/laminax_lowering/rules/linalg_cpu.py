@@ -93,7 +93,7 @@ def _lower_eigh(ctx: FunctionWriter, x: Value, *, lower: bool, sort_eigenvalues:
 
 @kernel_rule(op.svd_p, "cpu")
 def _lower_svd(ctx: FunctionWriter, x: Value, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any,
-               algorithm: Any) -> list[Value]:
+               algorithm: Any = None) -> list[Value]:
     check_choice(ctx, "svd", algorithm, SvdAlgorithm.DEFAULT, SvdAlgorithm.QR, SvdAlgorithm.DIVIDE_AND_CONQUER)
     *batch, m, n = x.shape
     k = min_dim(m, n)

@@ -91,7 +91,7 @@ _BATCHED_LIMIT = 32  # up to this many, it is a kernel for batches that knows sq
 
 @kernel_rule(op.svd_p, *_GPUS)
 def _lower_svd(ctx: FunctionWriter, x: Value, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any,
-               algorithm: Any) -> list[Value]:
+               algorithm: Any = None) -> list[Value]:
     check_choice(ctx, "svd", algorithm, SvdAlgorithm.DEFAULT, SvdAlgorithm.QR, SvdAlgorithm.JACOBI)
     by_jacobi = max(x.aval.shape[-2:]) <= JACOBI_LIMIT if algorithm in (None, SvdAlgorithm.DEFAULT) else \
         algorithm is SvdAlgorithm.JACOBI

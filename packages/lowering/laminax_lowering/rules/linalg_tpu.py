@@ -37,7 +37,7 @@ def _lower_eigh(ctx: FunctionWriter, x: Value, *, lower: bool, sort_eigenvalues:
 
 @kernel_rule(op.svd_p, "tpu")
 def _lower_svd(ctx: FunctionWriter, x: Value, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any,
-               algorithm: Any) -> list[Value]:
+               algorithm: Any = None) -> list[Value]:
     check_choice(ctx, "svd", algorithm, SvdAlgorithm.DEFAULT, SvdAlgorithm.POLAR)
     program = svd_program(x.aval.strip_weak_type(), full_matrices, compute_uv)
     return ctx.call_program(program, "svd", [x], ctx.avals_out)
