@@ -292,6 +292,15 @@ def test_an_argument_that_is_no_array_is_named(call, path):
         call(laminax.jit(lambda x, *rest, **kwargs: 1))
 
 
+def test_structs_are_no_values():
+    struct = laminax.ShapeDtypeStruct((4, 2), np.int32)
+    with pytest.raises(TypeError, match=r"Argument 'x\['b'\]' of shape int32\[4,2\] of type .*Struct'> is not a valid JAX type. A "
+                                        "ShapeDtypeStruct does not have a value. Use lower"):
+        laminax.jit(lambda x: x)({"b": struct})
+    with pytest.raises(TypeError, match="A ShapeDtypeStruct does not have a value. Return arrays"):
+        laminax.jit(lambda x: (x, struct))(1)
+
+
 def test_a_result_that_is_no_array_is_named():
     with pytest.raises(TypeError, match=r"returned a value of type <class 'str'> at output component \['a'\]\[1\]"):
         laminax.jit(lambda x: {"a": (x, "text")})(1.0)

@@ -18,7 +18,7 @@ from laminax_ir.pytrees.pytree import flatten, keystr, tree_flatten_with_path
 from laminax_ir.recording.staging import stage
 from laminax_ir.refs.refs import Ref, check_returned
 from laminax_ir.tracing.trace import Tracer, state
-from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_array_like
 
 from laminax._src.base.leaf_names import argument_names
 from laminax._src.base.phases import check_may_trace, phase
@@ -156,9 +156,17 @@ def argument_avals(transform: str, fun: Callable, call: Call) -> list[ShapedArra
             raise TypeError(
                 f"{transform}({function_name(fun)}): Error interpreting argument to {function_name(fun)} as an abstract array. The "
                 f"problematic value is of type {type(leaf)} and was passed to the function at path {call.namer(fun)(index)}.\n"
-                f"  value: {_short(leaf)}\nArguments must be arrays, scalars or containers of them. Mark others as static with "
-                "static_argnums or static_argnames.") from None
+                f"  value: {_short(leaf)}\n{_of_struct_argument(leaf, call.namer(fun)(index))}Arguments must be arrays, scalars or "
+                "containers of them. Mark others as static with static_argnums or static_argnames.") from None
     return avals
+
+
+def _of_struct_argument(x: Any, name: str) -> str:
+    if not isinstance(x, ShapeDtypeStruct):
+        return ""
+    shape = f"{getattr(x.dtype, 'name', x.dtype)}[{','.join(map(str, x.shape))}]"
+    return (f"Argument '{name}' of shape {shape} of type {type(x)} is not a valid JAX type. {_of_structs(x)}Use lower, trace or eval_shape "
+            "with it.\n")
 
 
 def _short(value: Any) -> str:
@@ -199,8 +207,12 @@ def _report_bad_result(transform: str, fun: Callable, name: str, result: Any) ->
         if not is_array_like(leaf):
             where = f" at output component {keystr(path)}" if path else ""
             raise TypeError(f"{transform}({name}): function {source_info(name, function_code(fun))} returned a value of type "
-                            f"{type(leaf)}{where}, which is not a valid JAX type: {_short(leaf)}. Return arrays, scalars or containers of "
-                            f"them.")
+                            f"{type(leaf)}{where}, which is not a valid JAX type: {_short(leaf)}. {_of_structs(leaf)}Return arrays, "
+                            "scalars or containers of them.")
+
+
+def _of_structs(x: Any) -> str:
+    return "A ShapeDtypeStruct does not have a value. " if isinstance(x, ShapeDtypeStruct) else ""
 
 
 class TraceKey(NamedTuple):
