@@ -492,3 +492,11 @@ def test_without_a_mesh_there_are_no_axes_to_leave_to_the_compiler():
     np.testing.assert_array_equal(laminax.jit(double)(np.arange(8)), np.arange(8) * 2)
     with pytest.raises(ValueError, match="auto_axes: Context mesh cannot be empty"):
         auto_axes(lambda x: x, out_sharding=P("x"))(np.arange(8))
+
+
+def test_shardings_of_results_have_an_entry_for_each_axis_beside_the_compilers_mesh_axes():
+    mesh = Mesh(np.array(DEVICES).reshape(2, 2, 2), ("x", "y", "z"), axis_types=(AxisType.Auto, AxisType.Explicit, AxisType.Explicit))
+    with laminax.set_mesh(mesh):
+        made = laminax.jit(lambda: lax.broadcasted_iota(np.int32, (16, 24), 1, out_sharding=P(("y", "z"), None)))()
+        assert made.sharding == NamedSharding(mesh, P(("y", "z"), None))
+        np.testing.assert_array_equal(made, np.broadcast_to(np.arange(24), (16, 24)))

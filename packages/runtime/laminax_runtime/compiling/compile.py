@@ -108,8 +108,21 @@ def compile_module(
     if any(aval._split is not None for aval in convention.in_avals):
         found_out = tuple([s if given is not None else with_automatic_axes(s, aval)
                            for s, given, aval in zip(found_out, wanted_out, convention.out_avals, strict=True)])
+    found_out = tuple([s if given is not None else _as_long_as_its_type(s, aval)
+                       for s, given, aval in zip(found_out, wanted_out, convention.out_avals, strict=True)])
     typed = tuple([_typed_as(aval, s) for aval, s in zip(convention.out_avals, found_out, strict=True)])
     return Executable(loaded, name, assignment, replace(convention, out_avals=typed), found_in, found_out, is_pinned)
+
+
+def _as_long_as_its_type(sharding: shardings.Sharding, aval: ShapedArray) -> shardings.Sharding:
+    """The sharding that the compiler chose, with an entry for each axis where it is that of the type: XLA's form drops the last ones."""
+    if aval._split is None or not any(aval._split.spec.partitions) or not isinstance(sharding, shardings.NamedSharding):
+        return sharding
+    missing = aval.ndim - len(sharding.spec)
+    spec = sharding.spec.update(partitions=(*sharding.spec, *(None,) * missing))
+    if missing <= 0 or spec.partitions != aval._split.spec.partitions:
+        return sharding
+    return shardings.NamedSharding(sharding.mesh, spec, memory_kind=sharding.memory_kind)
 
 
 def _with_inspections(text: str, convention: CallingConvention, assignment: tuple[placement.Device, ...],
