@@ -421,7 +421,7 @@ transfer_guard_device_to_device: Option
 transfer_guard_device_to_host: Option
 transfer_guard_host_to_device: Option
 def typeof(x: Any) -> ShapedArray:
-    """The aval of a value: shape, dtype and whether the dtype is weak."""
+    """The aval of a value: shape, dtype and whether the dtype is weak; or of what a `ShapeDtypeStruct` describes."""
 def unload_ipython_extension(ipython: Any) -> None:
     """`%unload_ext laminax`: containers look as before."""
 def vjp(

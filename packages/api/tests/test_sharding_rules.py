@@ -32,6 +32,8 @@ def test_a_rule_of_mappings_is_the_rule_as_text():
     shapes = [(3, 4), (8,)], [(4,)]
     assert made.text(*shapes) == rule_of("... i, (i j) -> i", j=2).text(*shapes)
     assert made.factor_sizes == {"j": 2} and made.result_mappings == (("i",),)
+    assert str(made) == "SdyShardingRule((('...', 'i'), (('i', 'j'),)), (('i',),), {'j': 2})"
+    assert str(rule_of("i j -> i", reduction_factors=("j",))) == "SdyShardingRule((('i', 'j'),), (('i',),), {} reduction_factors=('j',))"
 
 
 def test_many_factors_have_numbered_names():
@@ -44,13 +46,17 @@ def test_many_factors_have_numbered_names():
     (lambda: rule_of("i j"), ValueError, "one '->' between them, got 'i j'"),
     (lambda: rule_of("i + j -> i"), ValueError, r"cannot read '\+ j' in 'i \+ j -> i'"),
     (lambda: rule_of("i ... -> i"), ValueError, r"\.\.\. stands for leading axes, got it at position 1"),
-    (lambda: rule_of("(i) -> i"), ValueError, r"CompoundFactor: expected two factors or more, got \('i',\)"),
-    (lambda: rule_of("i -> i", reduction_factors=("j",)), ValueError, r"the factor 'j' is in no mapping; the factors are \['i'\]"),
-    (lambda: ArrayMapping(3), TypeError, "factors are strings, got 3 of type int"),
+    (lambda: rule_of("(i) -> i"), ValueError, r"compound factor should contain at least two factors, got \('i',\)"),
+    (lambda: rule_of("i -> i", reduction_factors=("j",)), ValueError, r"Factor j is not used: in no mapping; the factors are \['i'\]"),
+    (lambda: ArrayMapping(3), ValueError, "must be a str or CompoundFactor, got 3 of type int"),
+    (lambda: CompoundFactor("i", 3), ValueError, "element of CompoundFactor must be a str, got 3 of type int"),
+    (lambda: CompoundFactor(BATCHING, "i"), ValueError, r"Ellipsis can't be used in a compound factor, got \('...', 'i'\)"),
+    (lambda: ArrayMapping("3i"), ValueError, "Factor names have to start with a letter.* got '3i'"),
+    (lambda: rule_of("i -> i", i=3), ValueError, "Factor i represents a whole dimension; do not specify its size, got 3"),
     (lambda: rule_of("i, i -> i").text([(2,), (3,)], [(2,)]), ValueError, "the factor 'i' has size 2 in one place and 3 in another"),
     (lambda: rule_of("i -> i").text([(2,), (2,)], [(2,)]), ValueError, "it has 1 operand mappings, and the function 2 operands"),
     (lambda: rule_of("i -> i").text([(2, 2)], [(2,)]), ValueError, r"has 1 axes, and its shape is \(2, 2\)"),
-    (lambda: rule_of("(i j) -> (i j)").text([(4,)], [(4,)]), ValueError, "the size of the factor 'i' is not known.*i=..."),
+    (lambda: rule_of("(i j) -> (i j)"), ValueError, "Factor i is only used in compound factors; must specify its size"),
     (lambda: rule_of("(i j) -> i j").text([(4,)], [(2, 3)]), ValueError, "whose product is not the axis' size 4"),
 ])
 def test_rules_that_do_not_fit_are_refused(wrong, error, message):

@@ -65,8 +65,10 @@ def test_a_constraint_along_an_axis_that_the_function_runs_along_is_refused():
 
 def test_sums_over_automatic_axes_are_not_left_open():
     """Types say nothing of them."""
-    with pytest.raises(ValueError, match="in_specs containing unreduced .* should be equal to the unreduced present on the in_aval"):
+    with pytest.raises(ValueError, match="unreduced .* can only be used when the mesh .* contains axis names all of type `Explicit`"):
         shard_map(lambda x: x, mesh=MESH, in_specs=P(unreduced={"x"}), out_specs=P())(A)
+    with pytest.raises(NotImplementedError, match="unreduced .* can only be passed to in_specs when shard_map is in full manual mode"):
+        shard_map(lambda x: x, mesh=MESH, in_specs=P(unreduced={"x"}), out_specs=P(), axis_names={"x"})(A)
 
 
 def test_a_mesh_without_axes_is_refused():

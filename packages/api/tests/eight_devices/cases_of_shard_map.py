@@ -351,6 +351,13 @@ def test_an_abstract_mesh_is_that_of_the_arguments():
             run(laminax.device_put(A, NamedSharding(Mesh(np.array(DEVICES), "a"), P("a"))))
 
 
+def test_every_argument_is_on_the_abstract_mesh():
+    f = shard_map(lambda x, y: x + y, mesh=MESH.abstract_mesh, in_specs=P("x"), out_specs=P("x"))
+    elsewhere = laminax.device_put(A, NamedSharding(Mesh(np.array(DEVICES), "a"), P("a")))
+    with pytest.raises(ValueError, match="input {'a': 8} does not match the mesh shape passed to shard_map {'x': 4, 'y': 2}"):
+        f(put(A, "x"), elsewhere)
+
+
 def test_arguments_without_a_spec_reach_the_function_as_they_are():
     seen = []
 

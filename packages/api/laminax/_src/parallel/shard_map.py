@@ -235,12 +235,21 @@ def _mesh_and_axes(title: str, mesh: Any, axis_names: Set[Hashable]) -> tuple[An
 
 
 def _with_devices(mesh: AbstractMesh, args: tuple) -> runtime.Mesh | AbstractMesh:
-    """The mesh of the first argument on a mesh with these axes; if there is none, the placement of the program finds the mesh."""
+    """The mesh of the arguments, which has these axes; if there is none, the placement of the program finds the mesh.
+
+    Raises:
+      ValueError: if an argument is on a mesh with other axes.
+    """
+    found = None
     for leaf in tree_leaves(args):
         sharding = committed_sharding(leaf.concrete_value() if isinstance(leaf, Tracer) else leaf)
-        if isinstance(sharding, runtime.NamedSharding) and sharding.mesh.shape_tuple == mesh.shape_tuple:
-            return sharding.mesh
-    return mesh
+        if not isinstance(sharding, runtime.NamedSharding):
+            continue
+        if sharding.mesh.shape_tuple != mesh.shape_tuple:
+            raise ValueError(f"Mesh shape of the input {dict(sharding.mesh.shape)} does not match the mesh shape passed to shard_map "
+                             f"{dict(mesh.shape)}. Use device_put to bring the argument, {get_aval(leaf).str_short()}, to the mesh.")
+        found = found or sharding.mesh
+    return found or mesh
 
 
 def _matched(title: str, name: str, specs: Any, full: PyTreeDef, what: str, is_leaf: Callable | None = None) -> list[Any]:
@@ -268,10 +277,18 @@ def _check_types(title: str, avals: Sequence[ShapedArray], specs: Sequence[Parti
     Sums that are open must be those of in_specs over any mesh.
 
     Raises:
-      ValueError: if an argument is split otherwise, or other sums are open in it.
+      ValueError: if an argument is split otherwise, or other sums are open in it, or types cannot say so.
+      NotImplementedError: if types cannot say that sums are open, for a function that runs along some of the axes.
     """
     for i, (aval, spec) in enumerate(zip(avals, specs)):
         for state, sums in (("unreduced", spec.unreduced), ("reduced", spec.reduced)):
+            if sums and (others := [name for name in names if name not in mesh.explicit_axes]):
+                if set(names) != set(mesh.axis_names):
+                    raise NotImplementedError(f"{title}: {state} in in_specs {spec} can only be passed to in_specs when shard_map is in "
+                                              f"full manual mode, over axes of type `Explicit`; {others} of {mesh} are not. Leave "
+                                              "axis_names out, and make the axes Explicit.")
+                raise ValueError(f"{title}: {state} in in_specs {spec} can only be used when the mesh passed to shard_map contains "
+                                 f"axis names all of type `Explicit`; {others} of {mesh} are not.")
             have = frozenset() if aval._split is None else getattr(aval._split.spec, state).intersection(names)
             if have != sums:
                 raise ValueError(f"{title}: in_specs containing {state} {spec} passed to shard_map should be equal to the {state} present "

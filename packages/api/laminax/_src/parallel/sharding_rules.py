@@ -8,50 +8,43 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from laminax_ir.types.arguments import as_int
 
 BATCHING = "..."
 
 
-class CompoundFactor:
-    """An array axis whose size is the product of several factors, from the major to the minor one.
+class CompoundFactor(tuple):
+    """An array axis whose size is the product of several factors, from the major to the minor one: the tuple of their names.
 
     Raises:
-      ValueError: if there are fewer than two.
-      TypeError: if a factor is no string.
+      ValueError: if there are fewer than two, or one is no name.
     """
 
-    def __init__(self, *factors: str) -> None:
+    def __new__(cls, *factors: str) -> CompoundFactor:
         if len(factors) < 2:
-            raise ValueError(f"CompoundFactor: expected two factors or more, got {factors}. A single factor is its name alone.")
-        self.factors: tuple[str, ...] = tuple(_checked_name("CompoundFactor", f) for f in factors)
-
-    def __repr__(self) -> str:
-        return f"({' '.join(self.factors)})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CompoundFactor) and self.factors == other.factors
-
-    def __hash__(self) -> int:
-        return hash(self.factors)
+            raise ValueError(f"A compound factor should contain at least two factors, got {factors}. A single factor is its name alone.")
+        if any(map(_is_batching, factors)):
+            raise ValueError(f"Ellipsis can't be used in a compound factor, got {factors}: {BATCHING} stands for leading axes, not for "
+                             "factors of one.")
+        return super().__new__(cls, [_checked_name("Each element of CompoundFactor must be a str", f) for f in factors])
 
 
 class ArrayMapping(tuple):
     """The factors of an array's axes: for each axis a name or a `CompoundFactor`; `BATCHING` stands for leading axes.
 
     Raises:
-      TypeError: if an entry is neither.
-      ValueError: if `BATCHING` is not the first entry.
+      ValueError: if an entry is neither, or `BATCHING` is not the first entry.
     """
 
     def __new__(cls, *dim_mappings: Any) -> ArrayMapping:
         for i, entry in enumerate(dim_mappings):
             if not isinstance(entry, CompoundFactor) and not _is_batching(entry):
-                _checked_name("ArrayMapping", entry)
+                _checked_name("Each element of ArrayMapping must be a str or CompoundFactor", entry)
             if _is_batching(entry) and i:
-                raise ValueError(f"ArrayMapping: {BATCHING} stands for leading axes, got it at position {i} of {dim_mappings}")
+                raise ValueError(f"Ellipsis can only be used at the beginning of a dimension list: {BATCHING} stands for leading axes, got "
+                                 f"it at position {i} of {dim_mappings}")
         return super().__new__(cls, dim_mappings)
 
 
@@ -63,10 +56,10 @@ class SdyShardingRule:
       reduction_factors: factors that are summed over: where they are split, the partitioned function makes the sum over the devices.
       need_replication_factors: factors that are not split.
       permutation_factors: factors along which elements are permuted.
-      **factor_sizes: sizes of factors that no axis alone has.
+      **factor_sizes: sizes of the factors that no axis alone has, of all of these and of no others.
 
     Raises:
-      ValueError: if a factor that is named here is in no mapping.
+      ValueError: if a factor that is named here is in no mapping, or a size is missing or not needed.
 
     Example:
       >>> SdyShardingRule((("i", "j"), ("j", "k")), (("i", "k"),), reduction_factors=("j",))
@@ -83,7 +76,19 @@ class SdyShardingRule:
         known = {factor for mapping in (*self.operand_mappings, *self.result_mappings) for factor in _factors(mapping)}
         for name in (*self.reduction_factors, *self.need_replication_factors, *self.permutation_factors, *self.factor_sizes):
             if name not in known:
-                raise ValueError(f"SdyShardingRule: the factor {name!r} is in no mapping; the factors are {sorted(known)}")
+                raise ValueError(f"Factor {name} is not used: in no mapping; the factors are {sorted(known)}")
+        alone = {entry for mapping in (*self.operand_mappings, *self.result_mappings) for entry in mapping if isinstance(entry, str)}
+        for name in sorted(known):
+            if name in alone and name in self.factor_sizes:
+                raise ValueError(f"Factor {name} represents a whole dimension; do not specify its size, got {self.factor_sizes[name]}")
+            if name not in alone and name not in self.factor_sizes:
+                raise ValueError(f"Factor {name} is only used in compound factors; must specify its size: {name}=...")
+
+    def __repr__(self) -> str:
+        special = "".join(f" {kind}={factors}" for kind, factors in (
+            ("reduction_factors", self.reduction_factors), ("need_replication_factors", self.need_replication_factors),
+            ("permutation_factors", self.permutation_factors)) if factors)
+        return f"SdyShardingRule({self.operand_mappings}, {self.result_mappings}, {self.factor_sizes}{special})"
 
     def text(self, operands: Sequence[Sequence[int]], results: Sequence[Sequence[int]]) -> str:
         """The rule for arrays of these shapes, as Shardy writes it.
@@ -107,7 +112,7 @@ class SdyShardingRule:
         if len(mappings) != len(shapes):
             raise ValueError(f"sharding rule: it has {len(mappings)} {what} mappings, and the function {len(shapes)} {what}s")
         for i, (mapping, shape) in enumerate(zip(mappings, shapes)):
-            rest = [(e,) if isinstance(e, str) else e.factors for e in mapping if not _is_batching(e)]
+            rest = [(e,) if isinstance(e, str) else tuple(e) for e in mapping if not _is_batching(e)]
             leading = len(shape) - len(rest)
             if leading < 0 or leading and len(rest) == len(mapping):
                 raise ValueError(f"sharding rule: the mapping {tuple(mapping)} of {what} {i} has {len(rest)} axes, and its shape is "
@@ -132,10 +137,7 @@ class SdyShardingRule:
             for factors, size in zip(axes, shape):
                 product = 1
                 for factor in factors:
-                    if (known := sizes[factor]) is None:
-                        raise ValueError(f"sharding rule: the size of the factor {factor!r} is not known, since it is no axis of its own. "
-                                         f"Give it: {factor}=...")
-                    product *= known
+                    product *= cast(int, sizes[factor])  # those of factors that are no axis are given
                 if product != size:
                     raise ValueError(f"sharding rule: the factors {factors} have the sizes {[sizes[f] for f in factors]}, whose product is "
                                      f"not the axis' size {size}")
@@ -174,18 +176,18 @@ def _parsed_mapping(part: str, text: str) -> ArrayMapping:
 
 def _factors(mapping: ArrayMapping) -> Iterator[str]:
     for entry in mapping:
-        yield from entry.factors if isinstance(entry, CompoundFactor) else (entry,)
+        yield from entry if isinstance(entry, CompoundFactor) else (entry,)
 
 
 def _is_batching(entry: Any) -> bool:
     return isinstance(entry, str) and entry.startswith(BATCHING)
 
 
-def _checked_name(what: str, name: Any) -> str:
+def _checked_name(demand: str, name: Any) -> str:
     if not isinstance(name, str):
-        raise TypeError(f"{what}: factors are strings, got {name!r} of type {type(name).__name__}")
+        raise ValueError(f"{demand}, got {name!r} of type {type(name).__name__}")
     if not name.isidentifier():
-        raise ValueError(f"{what}: factors have the names of variables, got {name!r}")
+        raise ValueError(f"Factor names have to start with a letter, and to have letters, digits and underscores only; got {name!r}")
     return name
 
 
