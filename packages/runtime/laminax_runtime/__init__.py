@@ -31,6 +31,7 @@ _MODULE_OF = {
     "Client": "backends.backends",
     "client": "backends.backends",
     "PlatformError": "base.errors",
+    "is_out_of_memory": "base.errors",
     "register_plugin": "backends.backends",
     "Device": "backends.placement",
     "default_backend": "backends.placement",
@@ -85,6 +86,7 @@ _MODULE_OF = {
     "devices_of": "arrays.shardings",
     "have_same_devices": "arrays.shardings",
     "hlo_sharding": "arrays.shardings",
+    "is_manual": "arrays.shardings",
     "misfit": "arrays.shardings",
     "on_device": "arrays.shardings",
     # transfers

@@ -15,7 +15,8 @@ OFFERS: dict[str, str] = {
         default_device default_memory_kind deserialize_module deserialize_topology device_count
         device_get device_put devices devices_of entered_mesh execution_device explicit_transfer fastpath_data from_dlpack
         get_abstract_mesh get_mesh guards_transfers has_new_cpu_compiler has_terms
-        have_same_devices hlo_computation hlo_cost_analysis hlo_sharding host_count host_id host_ids in_default_layout
+        have_same_devices hlo_computation hlo_cost_analysis hlo_sharding host_count host_id host_ids
+        in_default_layout is_manual is_out_of_memory
         install_array_methods install_jit_methods is_compile_only is_rocm jaxlib_version layout_from_jaxlib layout_of layout_text
         local_device_count local_devices make_array_from_callback make_array_from_process_local_data
         make_array_from_single_device_arrays make_eager_function make_jit_function make_mesh misfit mlir_bindings mlir_functions mlir_module

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import operator
 from typing import Any
-from weakref import WeakValueDictionary
 
+from laminax_ir.options.interning import Interned
 from laminax_ir.types.avals import ShapedArray
 
 
@@ -24,13 +24,7 @@ class AbstractRef:
     _plain = None
 
     def __new__(cls, inner_aval: ShapedArray, kind: str | None = None) -> AbstractRef:
-        found = _interned.get((inner_aval, kind))
-        if found is None:
-            found = object.__new__(cls)
-            found.inner_aval = inner_aval
-            found.kind = kind
-            _interned[inner_aval, kind] = found
-        return found
+        return _interned[inner_aval, kind]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return AbstractRef, (self.inner_aval, self.kind)
@@ -67,4 +61,10 @@ class AbstractRef:
     __str__ = __repr__
 
 
-_interned: WeakValueDictionary[tuple[ShapedArray, str | None], AbstractRef] = WeakValueDictionary()
+def _made(key: tuple[ShapedArray, str | None]) -> AbstractRef:
+    made = object.__new__(AbstractRef)
+    made.inner_aval, made.kind = key
+    return made
+
+
+_interned: Interned[AbstractRef] = Interned(_made)

@@ -614,6 +614,11 @@ def hlo_sharding(sharding: Sharding, ndim: int) -> _jaxlib.HloSharding:
     return sharding._to_xla_hlo_sharding(ndim)
 
 
+def is_manual(sharding: Sharding) -> bool:
+    """Whether it is the sharding of arrays within a program that each device runs on its part."""
+    return isinstance(sharding, GSPMDSharding) and sharding._hlo_sharding.is_manual()
+
+
 @functools.lru_cache(maxsize=1024)
 def on_device(device: Device) -> SingleDeviceSharding:
     """The sharding of an array on one device; one object per device, so that comparing it is cheap."""

@@ -14,6 +14,7 @@ from typing import Any
 from laminax_runtime import _jaxlib
 from laminax_runtime.backends import backends, plugins
 from laminax_runtime.backends.placement import Device
+from laminax_runtime.base.errors import is_unimplemented
 
 _CHIPS = ("/dev/accel0", "/dev/vfio/0")  # what a machine with TPUs has, by generation
 
@@ -45,7 +46,7 @@ def topology_devices(name: str, platform: str | None = None, **plugin_options: A
                 else _jaxlib.make_topology(capsule, name, plugin_options))
         return made._make_compile_only_devices()
     except _jaxlib.XlaRuntimeError as error:
-        if str(error).startswith("UNIMPLEMENTED"):
+        if is_unimplemented(error):
             raise NotImplementedError(f"get_topology_desc: the plugin of {platform}, {plugin.library}, describes no topologies: "
                                       f"{error}") from error
         error.add_note(_advice(name, platform, plugin))

@@ -20,6 +20,17 @@ class UnsupportedValueError(DocumentedError, TypeError):
     """A value that is not an array, and that no device can hold."""
 
 
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether XLA's error says that there is too little memory. jaxlib gives the status of its errors in their text only."""
+    text = str(error)
+    return "RESOURCE_EXHAUSTED" in text or "out of memory" in text.lower()
+
+
+def is_unimplemented(error: Exception) -> bool:
+    """Whether XLA's error says that a platform lacks what was asked for."""
+    return str(error).startswith("UNIMPLEMENTED")
+
+
 def __getattr__(name: str) -> type:
     if name in ("XlaRuntimeError", "JaxRuntimeError"):  # XLA's errors: jaxlib is loaded when one is asked for
         from laminax_runtime import _jaxlib

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 from laminax_runtime import _jaxlib
 from laminax_runtime.backends import backends
 from laminax_runtime.backends.placement import Device
+from laminax_runtime.base.errors import is_unimplemented
 
 
 class UnloadedProgram:
@@ -35,7 +36,7 @@ class UnloadedProgram:
         try:
             return self._compiled.cost_analysis()
         except _jaxlib.XlaRuntimeError as error:
-            if not str(error).startswith("UNIMPLEMENTED"):
+            if not is_unimplemented(error):
                 raise
         (module, *_) = self._compiled.hlo_modules()
         return _jaxlib.hlo_cost_analysis(backends.client("cpu"), module)

@@ -151,13 +151,13 @@ def raise_if_out_of_memory(program: Program, outs: Sequence[Any]) -> None:
         try:
             outs[0].block_until_ready()
         except runtime.XlaRuntimeError as error:
-            if "RESOURCE_EXHAUSTED" in str(error):
+            if runtime.is_out_of_memory(error):
                 raise
 
 
 def note_largest_buffers(error: Exception, title: str, program: Program, namer: Callable[[int], str], count: int) -> None:
     """Adds to the error of a call that found too little memory: what the program needs, its three largest buffers, and what to do."""
-    if "RESOURCE_EXHAUSTED" not in str(error) and "out of memory" not in str(error).lower():
+    if not runtime.is_out_of_memory(error):
         return
     from laminax._src.inspecting.memory import memory_note
     try:

@@ -78,7 +78,7 @@ _LINE_BY_CHARACTER = 2.5  # a line is so many times as high as a character is wi
 def _cells(shape: tuple[int, ...], sharding: runtime.Sharding) -> list[list[str]]:
     """The parts as rows and columns, each with the devices that hold it, `CPU 0,1`. Inside of a program per device each has all it sees."""
     holders: dict[tuple, list[Any]] = {}
-    is_per_device = isinstance(sharding, runtime.GSPMDSharding) and sharding._hlo_sharding.is_manual()
+    is_per_device = runtime.is_manual(sharding)
     indices = dict.fromkeys(sharding.device_set, (slice(None),) * len(shape)) if is_per_device else sharding.devices_indices_map(shape)
     for device, index in indices.items():
         starts = tuple(0 if s.start is None else s.start for s in (index if len(shape) == 2 else (slice(None), *index)))
