@@ -109,10 +109,10 @@ OFFERS: dict[str, str] = {
     "recording.recordings": "RecordedFunction",
     "recording.staging": "stage",
     "recording.staging_trace": "StagedTracer StagingTrace literal_types record_explicitly",
-    "reference.exact_programs": "ExactProgram exact_program split_at_hashes stored",
+    "reference.exact_programs": "ExactPart exact_part",
     "reference.evaluate": "evaluate_primitive reference_rule",
     "refs.ref_primitives": "get_p swap_p",
-    "refs.refs": "Ref RefView ValueRef argument_namer check_aliases check_returned freeze give is_traced new_ref read take write",
+    "refs.refs": "Ref RefView ValueRef argument_namer check_aliases check_returned freeze is_traced new_ref read write",
     "symbolic.sized_programs": "at_sizes value_at_sizes",
     "symbolic.symbolic_bounds": "bounds",
     "symbolic.symbolic_dims": """

@@ -69,7 +69,7 @@ class ExactProgram:
         return self._closed.out_avals
 
     def run(self, args: Sequence[Any]) -> list[Any] | None:
-        """The results as NumPy arrays, keys as records; None if these values are the compiler's.
+        """The results as NumPy arrays, of keys their words; None if these values are the compiler's.
 
         Args:
           args: one array, or number of the argument's type, per argument; keys as key arrays.
@@ -90,7 +90,7 @@ class ExactProgram:
             if kind is Trait.EXACT_ROUNDING and not all(map(_is_plain, results)):
                 return None
             env.update(zip(eqn.outvars, results))
-        return [read(v) for v in program.outvars]
+        return [_stored(read(v), v.aval) for v in program.outvars]
 
 
 def exact_program(closed: ClosedJaxpr) -> ExactProgram | None:
@@ -114,17 +114,24 @@ def exact_program(closed: ClosedJaxpr) -> ExactProgram | None:
     return ExactProgram(closed)
 
 
-class SplitProgram(Record):
-    """A program in two parts: NumPy computes what hashes keys, the compiler all that follows from it.
+class ExactPart(Record):
+    """The part of a program that NumPy computes exactly.
 
-    hashes: from the program's arguments to the values between the parts.
-    rest: from these values and the program's arguments to its results.
+    exact: the whole program, or that from its arguments to values that follow from the hashes of keys.
+    rest: from these values and the program's arguments to its results, for the compiler; None if nothing is left.
     """
-    hashes: ExactProgram
-    rest: ClosedJaxpr
+    exact: ExactProgram
+    rest: ClosedJaxpr | None = None
 
 
-def split_at_hashes(closed: ClosedJaxpr) -> SplitProgram | None:
+def exact_part(closed: ClosedJaxpr) -> ExactPart | None:
+    """What NumPy computes of a program: all, or the hashes of keys; None if it computes nothing."""
+    if (whole := exact_program(closed)) is not None:
+        return ExactPart(whole)
+    return _split_at_hashes(closed)
+
+
+def _split_at_hashes(closed: ClosedJaxpr) -> ExactPart | None:
     """The parts of a program that hashes keys of its arguments; None if it does not, or if the hashes are many."""
     jaxpr = closed.jaxpr
     if closed.effects or closed.consts or not any(Trait.HASHES_KEYS in eqn.primitive.traits for eqn in jaxpr.eqns):
@@ -148,8 +155,8 @@ def split_at_hashes(closed: ClosedJaxpr) -> SplitProgram | None:
     num_bytes = sum([_num_bytes(v.aval) for eqn in first for v in eqn.outvars])
     if not between or num_bytes > _MOST_BYTES or any([dtypes.is_extended(v.aval.dtype) for v in between]):
         return None
-    return SplitProgram(ExactProgram(ClosedJaxpr(Jaxpr([], jaxpr.invars, between, first, debug_info=jaxpr.debug_info))),
-                        ClosedJaxpr(Jaxpr([], [*between, *jaxpr.invars], jaxpr.outvars, second, debug_info=jaxpr.debug_info)))
+    return ExactPart(ExactProgram(ClosedJaxpr(Jaxpr([], jaxpr.invars, between, first, debug_info=jaxpr.debug_info))),
+                     ClosedJaxpr(Jaxpr([], [*between, *jaxpr.invars], jaxpr.outvars, second, debug_info=jaxpr.debug_info)))
 
 
 def _has_contractions(eqns: Sequence[JaxprEqn]) -> bool:
@@ -217,7 +224,7 @@ def _is_kept(eqn: JaxprEqn, operand: Atom, known: set[Var]) -> bool:
     return operand not in known
 
 
-def stored(value: np.ndarray, aval: ShapedArray) -> np.ndarray:
+def _stored(value: np.ndarray, aval: ShapedArray) -> np.ndarray:
     """A result as the array that stores it: keys as their words."""
     return np.asarray(from_records(value).base) if dtypes.is_extended(aval.dtype) else value
 

@@ -154,21 +154,19 @@ class ValueRef(Ref):
         self.value = value
         self.is_own = False
 
+    def store_own(self, value: Any) -> None:
+        """Replaces the value by one that nobody else has."""
+        self.store(value)
+        self.is_own = True
+
+    def load_to_donate(self) -> Any:
+        """The value outside of traces, for a program that may overwrite it: a copy, unless the reference alone has the value."""
+        return self.load() if self.is_own else array_operations().copied(self.load())
+
     def __reduce__(self) -> tuple[Any, ...]:
         if self._trace is not eval_trace:
             raise TypeError(f"cannot pickle {self!r}, which belongs to a trace of this process")
         return new_ref, (self.load(),)
-
-
-def take(ref: ValueRef) -> Any:
-    """The value of a reference outside of traces, for a caller that may destroy it: a copy, unless the reference alone has the value."""
-    return ref.load() if ref.is_own else array_operations().copied(ref.load())
-
-
-def give(ref: ValueRef, value: Any) -> None:
-    """Replaces the value of a reference by one that nobody else has."""
-    ref.store(value)
-    ref.is_own = True
 
 
 class _Frozen:

@@ -18,7 +18,7 @@ import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import PRNGKeyArray, stored_aval
 from laminax_ir.options import config_options
 from laminax_ir.programs.jaxpr import ClosedJaxpr
-from laminax_ir.reference.exact_programs import ExactProgram, exact_program, split_at_hashes, stored
+from laminax_ir.reference.exact_programs import ExactPart, exact_part
 from laminax_ir.types.array_layouts import in_use as layouts_in_use
 from laminax_ir.types.avals import ShapedArray
 
@@ -44,19 +44,18 @@ class HostProgram:
 
     Args:
       name: of the function, for what is compiled.
-      exact: what NumPy computes.
-      rest: what the compiler computes of the results of that, and of the arguments; None if nothing is left.
+      part: what NumPy computes, and what is left to the compiler.
       device: where the results are.
     """
 
-    def __init__(self, name: str, exact: ExactProgram, rest: ClosedJaxpr | None, device: runtime.Device) -> None:
+    def __init__(self, name: str, part: ExactPart, device: runtime.Device) -> None:
         self._name = name
-        self._exact = exact
-        self._rest = rest
+        self._exact = part.exact
+        self._rest = part.rest
         self._compiled: Program | None = None
         self._device = device
-        self._calls_left = MOST_CALLS_OF_HASHES if exact.hashes else MOST_CALLS
-        self._seconds_left = MOST_SECONDS_OF_HASHES if exact.hashes else MOST_SECONDS
+        self._calls_left = MOST_CALLS_OF_HASHES if part.exact.hashes else MOST_CALLS
+        self._seconds_left = MOST_SECONDS_OF_HASHES if part.exact.hashes else MOST_SECONDS
 
     def run(self, args: Sequence[Any]) -> list[Any] | None:
         """Computes one call; None if it is time to compile the program, or if these values are the compiler's."""
@@ -79,7 +78,7 @@ class HostProgram:
         return self._compiled.run([*outs, *args])
 
     def _placed(self, value: np.ndarray, aval: ShapedArray, is_committed: bool) -> Any:
-        return wrapped(runtime.put_result(stored(value, aval), stored_aval(aval), self._device, is_committed), aval)
+        return wrapped(runtime.put_result(value, stored_aval(aval), self._device, is_committed), aval)
 
 
 def host_program(name: str, closed: ClosedJaxpr, where: Any) -> HostProgram | None:
@@ -88,11 +87,8 @@ def host_program(name: str, closed: ClosedJaxpr, where: Any) -> HostProgram | No
         return None
     if closed.template is not None or names_shardings(closed):
         return None
-    if (exact := exact_program(closed)) is not None:
-        return HostProgram(name, exact, None, where)
-    if (split := split_at_hashes(closed)) is not None:
-        return HostProgram(name, split.hashes, split.rest, where)
-    return None
+    part = exact_part(closed)
+    return None if part is None else HostProgram(name, part, where)
 
 
 def _array_of(x: Any) -> Any:

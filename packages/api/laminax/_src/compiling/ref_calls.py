@@ -12,7 +12,7 @@ from laminax_ir.options import config
 from laminax_ir.options.records import Record
 from laminax_ir.programs.jaxpr import Var
 from laminax_ir.pytrees.pytree import tree_unflatten
-from laminax_ir.refs.refs import Ref, ValueRef, check_aliases, give, take
+from laminax_ir.refs.refs import Ref, ValueRef, check_aliases
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.types.ref_types import AbstractRef
 
@@ -53,7 +53,7 @@ class RefUse(Record):
 
     def values(self, leaves: Sequence[Any], donates: bool) -> list[Any]:
         """The arguments of the pure program; arrays that it may overwrite are copied, unless only the reference holds them."""
-        return [(take(x) if donates and is_donated and isinstance(x, ValueRef) else x.load()) if isinstance(x, Ref) else x
+        return [(x.load_to_donate() if donates and is_donated and isinstance(x, ValueRef) else x.load()) if isinstance(x, Ref) else x
                 for x, is_donated in zip((*leaves, *self.closed_over), self.donated)]
 
     def write_back(self, leaves: Sequence[Any], outs: list[Any]) -> list[Any]:
@@ -61,7 +61,7 @@ class RefUse(Record):
         refs = [x for x, is_written in zip((*leaves, *self.closed_over), self.written) if is_written]
         count = len(outs) - len(refs)
         for ref, value in zip(refs, outs[count:]):
-            give(ref, value)
+            ref.store_own(value)
         return outs[:count]
 
 
