@@ -78,6 +78,7 @@ def complete(module: griffe.Module, names: frozenset[str]) -> None:
             option = getattr(value, name, None)
             if option.__doc__ != type(option).__doc__:
                 give_docstring(member, option, names)
+                say_what_calls_return(member)
         elif member.is_function or member.is_class:
             give_docstring(member, getattr(value, name, None), names)
             if member.is_class:
@@ -91,6 +92,14 @@ def give_docstring(of: griffe.Object, value: object, names: frozenset[str]) -> N
     if text:
         of.docstring = griffe.Docstring(linked(as_google_style(text), of.path, names), parent=of, parser="google",
                                         parser_options={"warnings": False})  # else its sections are one paragraph
+
+
+def say_what_calls_return(attribute: griffe.Attribute) -> None:
+    """A function that is an object, such as `numpy.add`, returns arrays; griffe takes the attribute's own type."""
+    for section in attribute.docstring.parsed if attribute.docstring else ():
+        if section.kind is griffe.DocstringSectionKind.returns:
+            for returned in section.value:
+                returned.annotation = "Array"
 
 
 def linked(text: str, path: str, names: frozenset[str]) -> str:
