@@ -71,4 +71,4 @@ def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:
 def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:
     """The named axes that are mapped around this call."""
 def valid_jaxtype(x: Any) -> bool:
-    """Whether x is an array, a tracer or a number."""
+    """Whether x is an array of a dtype that arrays can have, a tracer or a number."""
