@@ -82,7 +82,7 @@ class ShapeSpecification:
 
         self.constraints: list[SymbolicDim] = []  # each is 0 or more
         for constraint in () if self.scope is None else self.scope.constraints:
-            written = constraint
+            written: DimSize = constraint
             if constraint.variables() - known:  # an equality may have put others in the place of a variable
                 written = evaluated(constraint, {name: variable(name, constraint.scope) for name in constraint.variables()})
             if type(written) is SymbolicDim:
