@@ -342,9 +342,10 @@ def _with_blocks_in_place(jaxpr: Jaxpr, segments: Sequence[Segment]) -> tuple[Ja
 
 
 def _blocks(jaxpr: Jaxpr, programs: ProgramTable, min_work: int, usual_work: int) -> tuple[list[Piece] | None, Jaxpr, list[Run]]:
-    """How to cut a program: the pieces between calls of its blocks; or else the runs in it, of which there are none if it has no blocks.
+    """How to cut a program: into pieces, at the calls of its blocks, or else into runs of equations that repeat.
 
-    The program given back has the equations of calls in their place where the runs are of such equations: several small blocks together.
+    Returns the pieces or None, the program, and the runs. Where blocks are too small for a region of their own, the program has the
+    equations of the calls in the place of the calls, and a run is several blocks together.
     """
     found = _cut_at_calls(jaxpr, programs, min_work)
     counts = Counter([programs.representative(piece.eqns[0].params["jaxpr"]) for piece in found or () if piece.is_block])

@@ -13,6 +13,6 @@ def must_fuse_call(identifier: Any) -> Callable[..., Any]:
 def set_xla_metadata(x: Any = None, **kwargs: Any) -> Any:
     """Gives operations attributes for the compiler, which are in the compiled program as frontend attributes."""
 def xla_metadata_call(f: Callable[..., Any] | None = None, /, **meta: Any) -> Callable[..., Any]:
-    """A function that is a call of its own in the program, which has attributes for the compiler; its derivatives and mapped forms too."""
+    """Makes a function one call in the program, with attributes for the compiler; so are its derivatives and its mapped form."""
 def xla_metadata_call2(f: Any = None, /, metadata: Mapping[str, Any] | None = None, *, ad_metadata: Any = 'same') -> Callable[..., Any]:
     """`xla_metadata_call`, with the attributes in a dict."""

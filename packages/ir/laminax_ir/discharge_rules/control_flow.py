@@ -35,7 +35,7 @@ def _cond(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
 
 
 def _parted(values: Sequence[Any], flags: Sequence[bool]) -> tuple[list[Any], list[Any]]:
-    """The values whose flag is not set, and those whose is."""
+    """The values whose flag is False, and the values whose flag is True."""
     return [x for x, flag in zip(values, flags) if not flag], [x for x, flag in zip(values, flags) if flag]
 
 

@@ -229,9 +229,9 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: i
       axis: where the gathered values lie in the result: along a new axis, or with `tiled` one after the other along an
         existing one.
       tiled: whether to concatenate rather than stack.
-      to: "varying"; in a `shard_map` that checks types (`check_vma`) also "invarying", for a result of which types know that all devices
-        have the same, and "reduced", for one of which the cotangent moreover shall stay a sum that is left open, which costs no
-        communication. Both are for the axis as a whole.
+      to: "varying"; in a `shard_map` that checks types (`check_vma`) also "invarying": then the result's type says that all devices have
+        the same value. With "reduced" the type says so too, and the cotangent of the result stays an open sum, which costs no communication.
+        Both are for the axis as a whole.
 
     Returns:
       Arrays of the same dtypes, with a new axis of the named axis' (or a group's) size at `axis`; with `tiled` of

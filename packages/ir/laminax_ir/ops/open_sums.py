@@ -3,7 +3,7 @@
 Along a checked axis of a program per device (see `laminax_ir.tracing.manual_axes`) a value is in one of four states. Where it *varies*
 each device has its own; where it is *invarying* all have the same one. It is *unreduced* where each device has a term of a sum that is the
 value, and *reduced* where all devices have the value and its cotangent is unreduced. The casts here move nothing: they say what the
-devices' numbers shall mean. The collectives make the sum of unreduced values, or gather values of which the cotangent shall stay a sum.
+devices' numbers shall mean. The collectives make the sum of unreduced values, or gather values whose cotangent is to stay a sum.
 
 Each is the transpose of another: `unreduced_psum` (unreduced to invarying) of `preduced` (invarying to reduced), `reduced_vary_cast`
 (reduced to varying) of `vary_unreduced_cast` (varying to unreduced), `all_gather_reduced` (varying to reduced) of
@@ -177,7 +177,7 @@ def _of_shape(x: ShapedArray, shape: tuple, axis: int) -> ShapedArray:
 
 
 def preduced(x: Any, names: tuple) -> Any:
-    """An invarying value, of which the cotangent shall be left an open sum along these axes."""
+    """The same value, whose cotangent is to be an open sum along these axes."""
     return _opening(preduced_p, x, axes=names)
 
 
@@ -202,7 +202,7 @@ def unreduced_psum_scatter(x: Any, names: tuple, scatter_dimension: int, count: 
 
 
 def all_gather_reduced(x: Any, names: tuple, axis: int, count: int, tiled: bool) -> Any:
-    """All devices' values, of which the cotangent shall be left an open sum along these axes."""
+    """The values of all devices in each of them; the cotangent of the result is to be an open sum along these axes."""
     return _opening(all_gather_reduced_p, x, all_gather_dimension=axis, axis_name=names, axis_size=count, tiled=tiled)
 
 

@@ -248,7 +248,7 @@ def _approx_top_k_shape(x: ShapedArray, *, k: int, reduction_dimension: int, rec
 
 
 def _found_by_approximation(rank: int, size: int, k: int, recall_target: float, override: int) -> int:
-    """How many elements XLA's algorithm keeps: the maxima of bins, of which there are whole tiles.
+    """How many elements XLA's algorithm keeps: the maximum of each bin; the bins fill whole tiles.
 
     With m bins the k greatest fall into different ones often enough for the target if m is (1 - k) / log(target); bins
     are made by halving the number of tiles. Source: XLA's ApproxTopKReductionOutputSize.

@@ -81,7 +81,7 @@ def _dropped(var: Var) -> DropVar:
 
 def dce_closed_jaxpr(closed: ClosedJaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False) \
         -> tuple[ClosedJaxpr, list[bool]]:
-    """`dce_jaxpr` with the constants, of which those that are not needed are dropped too.
+    """`dce_jaxpr` for a program with its constants: those that are not needed are dropped too.
 
     The answer is remembered for as long as `closed` lives, and is `closed` itself when all of it is needed.
     """

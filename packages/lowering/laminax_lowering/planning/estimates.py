@@ -80,7 +80,7 @@ class Estimates:
         sources: dict[Var, tuple[Var, ...]] = {}
         last_use: dict[Var, int] = {}
         made: list[list[Var]] = []
-        kernels: set[tuple] = set()  # of which those are alike that read and make the same
+        kernels: set[tuple] = set()  # by what they read and make: the compiler writes equal ones once
         traffic = overhead = 0.0
         for i, eqn in enumerate(jaxpr.eqns):
             read = _sources(eqn, sources)

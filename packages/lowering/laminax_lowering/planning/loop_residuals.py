@@ -88,7 +88,7 @@ def _body(eqn: JaxprEqn) -> _Loop:
 
 def _with_less_between(first: JaxprEqn, second: JaxprEqn, read_elsewhere: frozenset[Var],
                        programs: ProgramTable) -> tuple[JaxprEqn, JaxprEqn] | None:
-    """Both loops, of which the first keeps less; None where nothing is gained."""
+    """The two loops, the first changed to keep less for the second; None where nothing is gained."""
     n_consts, n_carry = second.params["num_consts"], second.params["num_carry"]
     one, two = _body(first), _body(second)
     inner_of = {stack: v for stack, v in zip(_stacks(first), one.kept) if type(v) is Var}

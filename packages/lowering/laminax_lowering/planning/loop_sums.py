@@ -1,7 +1,7 @@
-"""Sums of products that a loop adds up, round by round, made after the loop instead, as one product.
+"""Moves sums of products out of loops: what a loop adds up round by round becomes one product after it.
 
-The derivative of a recurrent network by its weights is a sum over time of products, dW += a_t b_t', in each of which the whole of dW is
-read and written for a few multiplications. After the loop, with the a_t and b_t of all rounds side by side, it is one product that
+The derivative of a recurrent network by its weights is a sum of products over time, dW += a_t b_t'. Each round reads and writes the whole
+of dW for a few multiplications. After the loop, with the a_t and b_t of all rounds side by side, it is one product that
 contracts time too. Of the a_t and b_t, most are the loop's inputs anyway; the others become results of the loop.
 
 Milliseconds of one core, f32, jaxlib 0.12, in the loop -> after it: the gradient of an LSTM, 50 steps, batch 8, of 256 units 46 -> 20, of

@@ -99,7 +99,7 @@ def _sorted_further(ctx: FunctionWriter, key: Value, number: int, order: Value |
 
 
 def _sorted(ctx: FunctionWriter, x: Value, dimension: int, is_stable: bool) -> Value:
-    """Sorts by the comparison of which the compiler knows that it needs no comparator."""
+    """Sorts by plain "less than", for which the compiler has a fast way that calls no comparator."""
     scalar = ShapedArray((), x.aval.dtype)
     body = ctx.region([scalar, scalar], lambda x, y: compare(ctx, x, y, "LT"))
     return ctx.emit("stablehlo.sort", [x], regions=[body], results=[x.aval],

@@ -148,7 +148,7 @@ def put_numpy(
 
 
 def _host_value(x: Any, dtype: Any) -> tuple[np.ndarray, bool, bool]:
-    """x as a NumPy array of a dtype that devices have; whether nobody else sees its memory; whether x is weak."""
+    """x as a NumPy array of a dtype that devices have; whether that array is a copy of its own; whether the dtype of x is weak."""
     if isinstance(x, (np.ndarray, np.generic)):
         if x.dtype == _float0:
             return np.asarray(x), False, False

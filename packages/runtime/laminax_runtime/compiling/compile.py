@@ -167,7 +167,7 @@ def _compile_as_called(text: str, convention: CallingConvention, assignment: tup
 
 def known_shardings_on(given: Sequence[shardings.Sharding | None], avals: Sequence[ShapedArray], known: Sequence[KnownSharding],
                        assignment: Sequence[placement.Device]) -> list[KnownSharding]:
-    """The shardings in terms of which the compiler's choices are expressed, all in the devices' default memory."""
+    """The shardings over whose meshes the compiler's choices are expressed, all in the devices' default memory."""
     memory = placement.default_memory_kind(assignment[0])
     all_known = [(s, aval.ndim) for s, aval in zip(given, avals, strict=True) if s is not None] + [*known]
     return [(s if memory is None or s.memory_kind == memory else s.with_memory_kind(memory), ndim) for s, ndim in all_known]

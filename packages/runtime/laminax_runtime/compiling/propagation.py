@@ -39,7 +39,7 @@ def propagated_shardings(
         in_avals, out_avals: their types.
         in_shardings, out_shardings: one each as in the text, or None.
         devices: where the program runs, in the compiler's order.
-        known_shardings: shardings in terms of which the choices are expressed, as for `compile_module`.
+        known_shardings: the choices are expressed over the meshes of these, as for `compile_module`.
 
     Returns:
         The shardings of the arguments and of the results. None if a choice cannot be expressed by axes of a mesh.

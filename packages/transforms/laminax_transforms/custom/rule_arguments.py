@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class CustomVJPException(Exception):
-    """A function with a backward rule is differentiated by a value that it closes over, of which the rule says nothing."""
+    """A function with a backward rule is differentiated with respect to a value it closes over, for which the rule gives no cotangent."""
 
 
 class SymbolicZero:

@@ -184,7 +184,7 @@ class _Rules(UserOperation):
         return self._results("jvp", results), self._tangents("jvp", out_dots)
 
     def linearize(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """By the rules that the class defines itself: the reverse ones, of which the transpose is made, before those of `lin` and `jvp`."""
+        """Linearizes by a rule that the class defines: its reverse-mode rule if it has one, else `lin`, else `jvp`."""
         if self.has_reverse_rule:
             return self._linearize_with_vjp(primals, tangents)
         if self._defines("lin"):

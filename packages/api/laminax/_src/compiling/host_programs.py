@@ -40,7 +40,9 @@ eager_on_host = config_options.define(
 
 
 class HostProgram:
-    """A program that is not compiled yet, or of which the compiler has the part that does not hash keys.
+    """A program that NumPy runs until it is worth compiling.
+
+    Where it draws random numbers NumPy hashes the keys, and compiled code does the rest.
 
     Args:
       name: of the function, for what is compiled.

@@ -58,14 +58,14 @@ def fuse_limit() -> Any:
 
 
 def xla_metadata_call(f: Callable | None = None, /, **meta: Any) -> Callable:
-    """A function that is a call of its own in the program, which has attributes for the compiler; its derivatives and mapped forms too.
+    """Makes a function one call in the program, with attributes for the compiler; so are its derivatives and its mapped form.
 
-    Where `set_xla_metadata` gives attributes to each operation, here the call has them, and the compiler decides what they say of what is
-    in it.
+    `set_xla_metadata` gives attributes to each operation. Here the call has them, and the compiler decides what they mean for the
+    operations inside.
 
     Args:
       f: a function of pytrees of arrays. Left out, the answer is a decorator.
-      meta: the attributes by name: strings, bools, ints or floats, of which the texts count.
+      meta: the attributes by name: strings, bools, ints or floats, which are written as text.
 
     Returns:
       The function, or a decorator.

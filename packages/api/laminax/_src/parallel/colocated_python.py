@@ -123,7 +123,7 @@ def colocated_python(fun: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def make_callable(fun: Callable[..., Any], fun_sourceinfo: str | None, fun_signature: inspect.Signature | None) -> Callable[..., Any]:
-    """`colocated_python` of a function, of which the caller knows the place and the signature."""
+    """`colocated_python` for a function whose source position and signature the caller knows."""
     return _specialized(FunctionInfo(fun, fun_sourceinfo, fun_signature), Specialization())
 
 

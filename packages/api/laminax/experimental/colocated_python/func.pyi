@@ -10,4 +10,4 @@ from laminax._src.parallel.colocated_python import Specialization as Specializat
 __all__: list[str]
 
 def make_callable(fun: Callable[..., Any], fun_sourceinfo: str | None, fun_signature: inspect.Signature | None) -> Callable[..., Any]:
-    """`colocated_python` of a function, of which the caller knows the place and the signature."""
+    """`colocated_python` for a function whose source position and signature the caller knows."""
