@@ -230,8 +230,8 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: i
         existing one.
       tiled: whether to concatenate rather than stack.
       to: "varying"; in a `shard_map` that checks types (`check_vma`) also "invarying": then the result's type says that all devices have
-        the same value. With "reduced" the type says so too, and the cotangent of the result stays an open sum, which costs no communication.
-        Both are for the axis as a whole.
+        the same value. With "reduced" the type says so too, and the cotangent of the result stays an open sum, which costs no
+        communication. Both are for the axis as a whole.
 
     Returns:
       Arrays of the same dtypes, with a new axis of the named axis' (or a group's) size at `axis`; with `tiled` of
