@@ -35,6 +35,11 @@ PROGRAMS = {  # the function, its argument, what is in the text only of the kern
     "cholesky by vmap": (laminax.vmap(jnp.linalg.cholesky), MATRICES @ MATRICES.swapaxes(1, 2), "xla_cpu_small_call", "lapack_spotrf",
                          False),
     "gradient of pooling": (laminax.grad(lambda x: (pooled(x) ** 2).sum()), IMAGES, "stablehlo.pad", "stablehlo.select_and_scatter", True),
+    "cumulative sum": (lambda x: laminax.vmap(jnp.cumsum)(x), np.nan_to_num(X[:2000], posinf=1).reshape(40, 50), "xla_cpu_small_call",
+                       "stablehlo.reduce_window", False),
+    "power": (lambda x: x**1.5, np.abs(X), "stablehlo.sqrt", "stablehlo.power", False),
+    "gradient of power": (laminax.grad(lambda x: (x**2.5).sum()), np.nan_to_num(np.abs(X), posinf=1), "stablehlo.sqrt", "stablehlo.power",
+                          False),
     "categorical": (lambda x: random.categorical(random.key(0), x), np.resize(X[np.isfinite(X)], (80, 80)),
                     "stablehlo.optimization_barrier", "no text", True),
 }

@@ -199,3 +199,28 @@ def test_sorts_of_a_few_whole_numbers_in_a_loop(dtype):
         values, places = run(x)
         np.testing.assert_array_equal(values, np.sort(x, axis + 1))
         np.testing.assert_array_equal(places, np.argsort(x, axis + 1, kind="stable"))
+
+
+def forces(x):
+    d = x[None] - x[:, None]
+    return (d / ((d * d).sum(-1, keepdims=True) + 0.1) ** 1.5).sum(1)
+
+
+@pytest.mark.skipif(not _jaxlib.has_new_cpu_compiler, reason="the compiler of jaxlib 0.10 has no library for reductions")
+def test_short_reductions_are_a_part_of_their_loop():
+    """Bodies that attract each other: sums of three numbers, and of 64 numbers three side by side."""
+    def run(x, steps=20):
+        return lax.fori_loop(0, steps, lambda _, x: x + 0.001 * forces(x), x)
+
+    x = np.random.default_rng(0).normal(size=(64, 3)).astype(np.float32)
+    jitted = laminax.jit(run)
+    text = jitted.lower(x).compile().as_text()
+    assert "__ynn_fusion" not in text and text.count('xla_cpu_small_call="true"') == 1
+    expected = x.astype(np.float64)
+    for _ in range(20):
+        expected = expected + 0.001 * forces(expected)
+    np.testing.assert_allclose(jitted(x), expected, rtol=1e-4, atol=1e-5)
+    asked_for = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_REDUCE"}
+    assert "__ynn_fusion" in laminax.jit(run, compiler_options=asked_for).lower(x).compile().as_text()
+    with config.cpu_kernels(False):
+        assert "__ynn_fusion" in laminax.jit(lambda x: run(x)).lower(x).compile().as_text()

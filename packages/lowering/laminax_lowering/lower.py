@@ -210,7 +210,8 @@ def _convention(closed: ClosedJaxpr, module: ModuleContext, kept: Sequence[int],
         keepalives=tuple(module.keepalives),
         inspections=tuple(module.inspections),
         partitioned_calls=tuple(module.partitioned_calls),
-        call_targets=tuple(module.call_targets))
+        call_targets=tuple(module.call_targets),
+        has_short_reductions=module.uses_cpu_kernels and module.reductions.are_short)
 
 
 def _memory_of_type(aval: ShapedArray) -> str | None:

@@ -81,6 +81,14 @@ def test_powers_of_complex_numbers():
     check_derivatives(op.pow, Z + 1.0, Z * 2.0)
 
 
+def test_the_derivative_of_a_known_power_has_a_known_exponent():
+    """Not a difference that the compiler finds out: x**1.5 in the derivative of x**2.5 has kernels of its own."""
+    closed = stage(lambda x: [grad(lambda x: reduce_sum(op.pow(x, 2.5), (0,)))(x)], [get_aval(np.float32([1, 4]))])
+    powers = [eqn for eqn in closed.jaxpr.eqns if eqn.primitive is op.pow_p]
+    assert [getattr(eqn.invars[1], "val", None) for eqn in powers] == [2.5, 1.5]
+    np.testing.assert_array_equal(evaluate(closed, np.float32([1, 4]))[0], np.float32([2.5, 20]))
+
+
 def test_complex_binary():
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=3) + 1j * rng.normal(size=3) for _ in range(2))

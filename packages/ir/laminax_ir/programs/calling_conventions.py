@@ -65,6 +65,8 @@ class CallingConvention:
     keepalives: objects that must live as long as the compiled program, such as those whose addresses it holds.
     partitioned_calls: calls that the compiler asks about, likewise with `partitioner_key(i)`.
     call_targets: the names of the functions outside of the program that it calls: kernels, the compiler's, and users'.
+    has_short_reductions: whether its reductions are in loops for the most part, and none is as long as those that a CPU's compiler had
+      better leave to a library.
     """
     in_avals: tuple[ShapedArray, ...]
     out_avals: tuple[ShapedArray, ...]
@@ -78,6 +80,7 @@ class CallingConvention:
     inspections: tuple[tuple[Callable[[Any], Any], int], ...] = field(default=(), compare=False)
     partitioned_calls: tuple[PartitionedCall, ...] = field(default=(), compare=False)
     call_targets: tuple[str, ...] = ()
+    has_short_reductions: bool = False
 
     def __post_init__(self) -> None:
         count = len(self.in_avals)

@@ -43,6 +43,7 @@ def monoid_region(ctx: FunctionWriter, monoid: str, dtype: np.dtype) -> str:
 def emit_reduce(ctx: FunctionWriter, operands: Sequence[Value], inits: Sequence[Value], axes: Sequence[int], region: str,
                 results: Sequence[ShapedArray]) -> list[Value]:
     """Writes a `stablehlo.reduce`; the results are a list."""
+    ctx.module.reductions.count(operands[0].aval, axes, ctx.module.loop_depth > 0)
     out = ctx.emit("stablehlo.reduce", [*operands, *inits], attributes={"dimensions": i64_array(axes)}, regions=[region],
                    results=results)
     return out if isinstance(out, list) else [out]

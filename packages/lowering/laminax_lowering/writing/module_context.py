@@ -10,6 +10,7 @@ from laminax_ir.tracing import source
 from laminax_ir.tracing.name_stacks import no_names, scope_path
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.planning.outlining import CallPlan
+from laminax_lowering.writing.reduction_counts import ReductionCounts
 from laminax_lowering.writing.shardings import MeshTable
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import string_text, symbol_text, type_text, types_text
@@ -49,6 +50,7 @@ class ModuleContext:
         self.uses_cpu_kernels = False  # whether it is certain to run on one CPU device, and may be written for that
         self.has_new_cpu_compiler = False  # for these kernels: that of jaxlib 0.12, which can more than that of 0.10
         self.loop_depth = 0  # how many loops are around what is being written
+        self.reductions = ReductionCounts()
         self._channels = 0
         self.signatures: dict[tuple[ShapedArray, ...], str] = {}
         self._function_names: dict[str, int] = {}

@@ -32,7 +32,7 @@ from laminax_runtime.base import options
 from laminax_runtime.base.options import CompilerEffortLevel
 from laminax_runtime.compiling import watched
 from laminax_runtime.compiling.partitioned_calls import named_calls
-from laminax_runtime.compiling.small_loops import with_small_loops_as_kernels
+from laminax_runtime.compiling.small_loops import with_small_loops_as_kernels, without_library_for_reductions
 from laminax_runtime.compiling.unloaded import UnloadedProgram
 
 # A sharding over a program's devices, and the rank of the array that it is of, or None.
@@ -90,6 +90,8 @@ def compile_module(
     parameter_avals = [convention.in_avals[i] for i in convention.parameters]
     wanted_in = _one_each("in_shardings", in_shardings, parameter_avals)
     wanted_out = _one_each("out_shardings", out_shardings, convention.out_avals)
+    if convention.has_short_reductions:
+        compiler_options = without_library_for_reductions(compiler_options)
     compile_options = _compile_options(assignment, num_replicas, num_partitions, compiler_options, wanted_in, wanted_out)
     if convention.has_layouts:
         layouts_in_use.add("layouts")

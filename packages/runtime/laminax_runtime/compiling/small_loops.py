@@ -19,8 +19,12 @@ sums of products are contracted.
 
 from __future__ import annotations
 
+import os
+from typing import Any, Mapping
+
 from laminax_runtime import _jaxlib
 
+_LIBRARY, _FOR_PRODUCTS = "xla_cpu_experimental_ynn_fusion_type", "LIBRARY_FUSION_TYPE_DOT"
 _OPTION = b"xla_cpu_small_while_loop_byte_threshold"
 _BACKEND_OPTIONS = 500  # the field of `DebugOptions`, a map: its entries have a key and a value
 LIMIT = 1 << 20
@@ -32,3 +36,12 @@ def with_small_loops_as_kernels(compile_options: _jaxlib.CompileOptions) -> _jax
         return compile_options
     entry = _jaxlib.protobuf_field(1, _OPTION) + _jaxlib.protobuf_field(2, str(LIMIT).encode())
     return _jaxlib.with_debug_options(compile_options, _jaxlib.protobuf_field(_BACKEND_OPTIONS, entry))
+
+
+def without_library_for_reductions(compiler_options: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Options by which the compiler calls its library for products only, so that reductions are a part of a loop's kernel (see
+    `laminax_lowering.writing.reduction_counts`); what the user's options or XLA_FLAGS say of it prevails."""
+    given = compiler_options or {}
+    if not _jaxlib.has_new_cpu_compiler or _LIBRARY in given or _LIBRARY in os.environ.get("XLA_FLAGS", ""):
+        return compiler_options
+    return {**given, _LIBRARY: _FOR_PRODUCTS}

@@ -181,7 +181,10 @@ def _pow_partial_x(t: ArrayLike, z: ArrayLike, x: ArrayLike, y: ArrayLike) -> Ar
     # too: the derivative of this in y is 1/x at y == 0.
     y_aval = get_aval(y)
     if not dtypes.issubdtype(y_aval.dtype, dtypes.integer):
-        return mul(t, mul(y, pow(x, sub(y, scalar_like(1, y_aval.dtype)))))
+        one = scalar_like(1, y_aval.dtype)
+        if type(y) is float:  # known: the compiler is told the number, not a difference
+            return mul(t, mul(y, pow(x, float(y_aval.dtype.type(y) - one))))
+        return mul(t, mul(y, pow(x, sub(y, one))))
     y_typed = convert_element_type(y, get_aval(x).dtype)
     safe = select(eq(y, scalar_like(0, y_aval.dtype)), full(y_aval.shape, 1, y_aval.dtype), y)
     return mul(t, mul(y_typed, op.pow_p.bind(x, sub(safe, scalar_like(1, y_aval.dtype)))))
