@@ -35,7 +35,8 @@ def test_sums_are_additions_in_order(shape, dtype):
 
 
 @pytest.mark.parametrize("shape, axes, dtype", [((60_000, 2), (0,), "float32"), ((30_000, 5), (1,), "float32"),
-                                                ((1000, 3), (1,), "float32"), ((60_000, 2), (0, 1), "float32"), ((60_000, 2), (1,), "int32")])
+                                                ((1000, 3), (1,), "float32"), ((60_000, 2), (0, 1), "float32"),
+                                                ((60_000, 2), (1,), "int32")])
 def test_what_is_left_to_the_rule(shape, axes, dtype):
     assert "stablehlo.reduce" in lowered(lambda x: reduction.reduce_sum(x, axes), np.ones(shape, dtype)).text
 
