@@ -89,6 +89,23 @@ def test_derivative_of_a_power_spectrum():
         np.testing.assert_allclose(laminax.grad(power)(REAL[0]), 10 * REAL[0], rtol=1e-4)
 
 
+@pytest.mark.parametrize("n", [3, 8])
+def test_transforms_beside_matrices_whose_columns_lie_together(n):
+    """What LAPACK takes and gives has another order in memory, which the compiler gave to the transform too: it failed when it ran."""
+    rng = np.random.default_rng(n)
+    a, b = rng.normal(size=(n, n)) + n * np.eye(n), rng.normal(size=(n, n))
+
+    def solved(b):
+        return laminax.lax.linalg.triangular_solve(np.float32(a), jnp.fft.fft(b).real, left_side=True, lower=True)
+
+    def energy(b):
+        return jnp.sum(jnp.fft.irfft(3 * jnp.fft.rfft(jnp.linalg.solve(np.float32(a), b)), n) ** 2)
+
+    np.testing.assert_allclose(laminax.jit(solved)(np.float32(b)), np.linalg.solve(np.tril(a), np.fft.fft(b).real), rtol=1e-4, atol=1e-5)
+    inverse = np.linalg.inv(a)  # the gradient of |3 A^-1 b|^2
+    np.testing.assert_allclose(laminax.jit(laminax.grad(energy))(np.float32(b)), 18 * inverse.T @ inverse @ b, rtol=1e-4, atol=1e-5)
+
+
 def test_vmap_is_a_loop():
     expected = np.stack([np.fft.ihfft(row, n=6) for row in REAL])
     np.testing.assert_allclose(laminax.vmap(lambda row: jnp.fft.ihfft(row, n=6))(REAL), expected, **TOLERANCE)

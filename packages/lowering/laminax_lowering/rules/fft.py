@@ -5,7 +5,7 @@ from __future__ import annotations
 from laminax_ir.ops.fft import FftType, fft_p
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.writing.context import FunctionWriter
-from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.registry import cpu_kernel, lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import i64_array
 
@@ -18,6 +18,21 @@ def _transform(ctx: FunctionWriter, x: Value, kind: FftType, lengths: tuple[int,
 @lowering_rule(fft_p)
 def _lower_fft(ctx: FunctionWriter, x: Value, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> Value:
     return _transform(ctx, x, fft_type, fft_lengths, ctx.avals_out[0])
+
+
+@cpu_kernel(fft_p)
+def _between_rows(ctx: FunctionWriter, x: Value, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> Value:
+    """The CPU's transform reads and writes rows. Where columns lie together in what it reads or in what its result is for, such as what
+    LAPACK solves, the compiler takes that order for the transform too, which then fails when it runs; so the order is said on both sides."""
+    return _in_rows(ctx, _transform(ctx, _in_rows(ctx, x), fft_type, fft_lengths, ctx.avals_out[0]))
+
+
+def _in_rows(ctx: FunctionWriter, x: Value) -> Value:
+    if x.aval.ndim < 2:
+        return x
+    order = f"[dense<{list(reversed(range(x.aval.ndim)))}> : tensor<{x.aval.ndim}xindex>]"  # from minor to major
+    return ctx.custom_call("LayoutConstraint", [x], results=[x.aval], attributes={
+        "backend_config": '""', "operand_layouts": order, "result_layouts": order})
 
 
 @lowering_rule(fft_p, platforms=("cuda", "rocm"))
