@@ -84,3 +84,5 @@ def test_one_hot_takes_integers_and_a_number_of_classes():
     np.testing.assert_array_equal(codes, [[0, 1], [1, 0]])
     with pytest.raises(laminax.errors.ConcretizationTypeError, match="in jax.nn.one_hot argument `num_classes` must be a concrete integer"):
         laminax.jit(nn.one_hot)(jnp.array([1, 0]), 2)
+    with pytest.raises(TypeError, match="one_hot: num_classes must be 0 or more, got -1, which is no size of an axis"):
+        nn.one_hot(jnp.array([1, 0]), -1)

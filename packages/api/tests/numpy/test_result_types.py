@@ -99,7 +99,7 @@ def test_gradients_of_integers_are_float32_with_x64():
 
 @pytest.mark.parametrize("call", [
     jnp.tril, jnp.triu, lambda x: jnp.diag(x[0]), lambda x: jnp.convolve(x[0], x[1]), lambda x: jnp.interp(x, x[0], x[1]),
-    lambda x: jnp.intersect1d(x, x), lambda x: jnp.degrees(x[0, 0]), lambda x: jnp.sinc(x[0, 0])])
+    lambda x: jnp.intersect1d(x, x), lambda x: jnp.degrees(x[0, 0]), lambda x: jnp.sinc(x[0, 0]), jnp.log2])
 def test_weak_types_pass_through(call):
     x = jnp.broadcast_to(jnp.asarray(0.5), (3, 3))
     assert x.weak_type and call(x).weak_type and not call(x.astype(np.float32)).weak_type

@@ -12,6 +12,7 @@ from laminax_ir.ops.elementwise import rsqrt
 from laminax_ir.options import config
 from laminax_ir.tracing.user_warnings import warn_at_user
 from laminax_ir.types import dtypes
+from laminax_ir.types.errors import ShapeError
 from laminax_transforms import custom_jvp, stop_gradient
 
 from laminax._src.numerics.floor import fused, split_result
@@ -162,6 +163,8 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, a
     if out_sharding is not None:
         return split_result("one_hot", out_sharding, lambda: one_hot(x, num_classes, dtype=dtype, axis=axis))
     num_classes = concrete_int("one_hot", "the number in jax.nn.one_hot argument `num_classes`", num_classes)
+    if isinstance(num_classes, int) and num_classes < 0:
+        raise ShapeError(f"one_hot: num_classes must be 0 or more, got {num_classes}, which is no size of an axis")
     x = x if hasattr(x, "dtype") else jnp.asarray(x)
     if not dtypes.issubdtype(x.dtype, dtypes.integer):
         warn_at_user(f"jax.nn.one_hot input should be integer-typed; got dtype={x.dtype}. Other indices are deprecated: convert them "
