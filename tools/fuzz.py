@@ -2,6 +2,7 @@
 
     ./bazelw run //tools:fuzz -- --programs=1000 --seed=7
     python tools/fuzz.py --seconds=10
+    python tools/fuzz.py --x64 --checks=differences,host
 
 A program on which two ways disagree is made smaller and printed with its seed; the exit status is then 1. The same seed draws the same
 programs.
@@ -21,7 +22,7 @@ os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_p
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import numpy as np  # noqa: E402
-from fuzzing.checks import CHECKS  # noqa: E402
+from fuzzing.checks import CHECKS, counts  # noqa: E402
 from fuzzing.drawing import drawn_program  # noqa: E402
 from fuzzing.programs import Program, drawn_inputs  # noqa: E402
 from fuzzing.shrinking import shrunk  # noqa: E402
@@ -61,22 +62,31 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=None, help="of the first program, the next have the next; by default a new one")
     parser.add_argument("--steps", type=int, default=8, help="the most steps of a program")
     parser.add_argument("--checks", default=",".join(CHECKS), help="which ways are compared")
+    parser.add_argument("--x64", action="store_true", help="with 64-bit types")
     options = parser.parse_args(arguments)
     seed = secrets.randbits(31) if options.seed is None else options.seed
     checks = options.checks.split(",")
     if unknown := set(checks) - set(CHECKS):
         parser.error(f"--checks: there is no {', '.join(sorted(unknown))}; there are {', '.join(CHECKS)}")
     programs = 100 if options.programs is None and options.seconds is None else options.programs
-    end = time.monotonic() + (float("inf") if options.seconds is None else options.seconds)
+    with laminax.enable_x64(options.x64 or bool(laminax.config.jax_enable_x64)):
+        return _run(seed, programs, options.seconds, checks, options.steps)
+
+
+def _run(seed: int, programs: int | None, seconds: float | None, checks: list[str], steps: int) -> int:
+    """Checks so many programs, or for so long; 1 if something is wrong."""
+    end = time.monotonic() + (float("inf") if seconds is None else seconds)
     count = wrong = 0
     while (programs is None or count < programs) and time.monotonic() < end:
-        if (report := examined(seed + count, checks, options.steps)) is not None:
+        if (report := examined(seed + count, checks, steps)) is not None:
             wrong += 1
             print(report, flush=True)
         count += 1
         if count % PROGRAMS_BETWEEN_CLEARINGS == 0:
             laminax.clear_caches()
     print(f"{count} programs from seed {seed} on, {wrong} on which {', '.join(checks)} disagree")
+    if "regions" in checks:
+        print(", ".join(f"{number} {what}" for what, number in counts.items()))
     return int(wrong > 0)
 
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import functools
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from laminax_ir.reference.evaluate import evaluate
+from laminax_lowering import regions
+from laminax_runtime import ExecutableSequence
+from laminax_runtime.base.options import compile_regions
 
 import laminax
 import laminax.numpy as jnp
 from fuzzing.drawing import kinds_of
 from fuzzing.programs import Kind, Program
+from laminax._src.compiling.host_programs import eager_on_host
 from laminax.sharding import NamedSharding
 from laminax.sharding import PartitionSpec as P
 
@@ -39,6 +48,24 @@ def check_vmap(program: Program, arguments: list[np.ndarray]) -> None:
     batches = [np.stack([np.asarray(x), np.roll(x, 1), np.flip(x)]) for x in arguments]
     expected = [np.stack(values) for values in zip(*(_eager(program, [b[i] for b in batches]) for i in range(3)))]
     agree("one by one", expected, "vmap", laminax.jit(laminax.vmap(program))(*batches), output_kinds(program))
+
+
+def check_host(program: Program, arguments: list[np.ndarray]) -> None:
+    """Operation by operation, what NumPy computes of it by NumPy, as all by the compiler: the same bits."""
+    found = _eager(program, arguments)
+    with eager_on_host(False):
+        expected = _eager(program, arguments)
+    agree("compiler", expected, "host", found, [replace(kind, is_exact=True) for kind in output_kinds(program)])
+
+
+def check_donation(program: Program, arguments: list[np.ndarray]) -> None:
+    """With all arguments given away, as with none."""
+    run = laminax.jit(program, donate_argnums=tuple(range(len(arguments))))
+    expected = laminax.jit(program)(*arguments)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Some donated buffers were not usable")
+        found = run(*[jnp.array(x, copy=True) for x in arguments])
+    agree("jit", expected, "jit with donation", found, output_kinds(program))
 
 
 def check_derivatives(program: Program, arguments: list[np.ndarray]) -> None:
@@ -76,8 +103,44 @@ def check_derivatives(program: Program, arguments: list[np.ndarray]) -> None:
         raise Disagreement(f"the derivative along the tangents is {along} by forward mode, {against} by reverse mode")
 
 
+def check_differences(program: Program, arguments: list[np.ndarray]) -> None:
+    """The derivative along a tangent, as the difference of the values at two points near by; in 64 bits, away from kinks and jumps."""
+    kinds = output_kinds(program)
+    places = [i for i, kind in enumerate(program.inputs) if kind.dtype == "float64"]
+    results = [i for i, kind in enumerate(kinds) if kind.dtype == "float64"]
+    if not results or not places or any(program.contains(name) for name in ("custom_vjp", "to_float", "stop_gradient", "igamma")):
+        return  # without a forward mode, of single precision, or with a derivative that is not that of its values
+    rng = np.random.default_rng(7)
+    floats = [arguments[i] + rng.uniform(0.001, 0.003, arguments[i].shape) for i in places]  # away from the grid, where jumps are
+    tangents = [rng.normal(size=x.shape) for x in floats]
+
+    def f(floats: Sequence[Any]) -> list[Any]:
+        values: list[Any] = list(map(jnp.asarray, arguments))
+        for i, x in zip(places, floats):
+            values[i] = x
+        outputs = program(*values)
+        return [outputs[i] for i in results]
+
+    run, step = laminax.jit(f), 1e-6
+    at, left, right = (run([x + side * step * t for x, t in zip(floats, tangents)]) for side in (0, -1, 1))
+    found = laminax.jit(lambda xs, ts: laminax.jvp(f, (xs,), (ts,))[1])(floats, tangents)
+    for i, (here, a, b, slope) in enumerate(zip(at, left, right, found)):
+        here, a, b, slope = (np.asarray(x) for x in (here, a, b, slope))
+        before, after = (here - a) / step, (b - here) / step
+        size = 1 + np.maximum(np.max(np.abs(here), initial=0), np.max(np.abs(slope), initial=0))
+        smooth = np.abs(before - after) <= 1e-4 * size
+        if np.any(smooth & ~(np.abs((before + after) / 2 - slope) <= 1e-3 * size)):
+            raise Disagreement(f"the derivative of output {results[i]} along the tangents is\n{slope}\n"
+                               f"by differences\n{(before + after) / 2}")
+
+
 def check_shardings(program: Program, arguments: list[np.ndarray]) -> None:
     """On all devices, arguments split over them where their first axis permits, as on one."""
+    found = laminax.jit(program)(*_placed(arguments))
+    agree("one device", laminax.jit(program)(*arguments), "all devices", found, output_kinds(program))
+
+
+def _placed(arguments: Sequence[np.ndarray]) -> list[Any]:
     devices = laminax.devices()
     mesh = laminax.make_mesh((len(devices),), ("x",), axis_types=(laminax.sharding.AxisType.Auto,))
 
@@ -85,12 +148,68 @@ def check_shardings(program: Program, arguments: list[np.ndarray]) -> None:
         is_split = x.ndim > 0 and x.shape[0] > 0 and x.shape[0] % len(devices) == 0
         return laminax.device_put(x, NamedSharding(mesh, P("x") if is_split else P()))
 
-    found = laminax.jit(program)(*map(placed, arguments))
-    agree("one device", laminax.jit(program)(*arguments), "all devices", found, output_kinds(program))
+    return [placed(x) for x in arguments]
+
+
+def check_regions(program: Program, arguments: list[np.ndarray]) -> None:
+    """A chain of blocks with the program in each, cut into regions, as compiled as one; its gradient where it has one.
+
+    Programs of an odd number of steps are on all devices.
+    """
+    places = [i for i, kind in enumerate(program.inputs) if kind.is_float]
+
+    @laminax.jit
+    def block(x: Any, weights: Any, others: Sequence[Any]) -> Any:
+        values = list(others)
+        values[0] = x
+        numbers = sum((0.1 * jnp.tanh(jnp.sum(value.astype(x.dtype))) for value in program(*values)), jnp.zeros((), x.dtype))
+        return x + jnp.tanh(x @ weights) @ weights.T * 0.1 + numbers
+
+    def chain(weights: Any, others: Sequence[Any]) -> Any:
+        x = others[0]
+        for w in weights:
+            x = block(x, w, others)
+        return x
+
+    def gradient(weights: Any, others: Sequence[Any]) -> Any:
+        def loss(weights: Any, *floats: Any) -> Any:
+            values = list(others)
+            for i, value in zip(places, floats):
+                values[i] = value
+            return jnp.sum(chain(weights, values))
+        return laminax.value_and_grad(loss, tuple(range(1 + len(places))))(weights, *[others[i] for i in places])
+
+    rng = np.random.default_rng(7)
+    shape = (REGION_BLOCKS, arguments[0].shape[1], REGION_WIDTH)
+    weights = list((rng.normal(size=shape) / 8).astype(arguments[0].dtype))
+    function = chain if program.contains("while_loop") else gradient
+    others = _placed(arguments) if len(program.steps) % 2 else list(map(jnp.asarray, arguments))
+    with always_cut():
+        compiled = laminax.jit(functools.partial(function)).lower(weights, others).compile()
+    counts["chains"] += 1
+    counts["chains that were cut"] += isinstance(compiled._program.executable, ExecutableSequence)
+    with compile_regions(False):
+        expected = laminax.tree.leaves(laminax.jit(functools.partial(function))(weights, others))
+    found = laminax.tree.leaves(compiled(weights, others))
+    agree("whole", expected, "regions", found, [Kind(x.shape, str(x.dtype), False) for x in expected])
+
+
+REGION_BLOCKS, REGION_WIDTH = 6, 64
+counts = {"chains": 0, "chains that were cut": 0}  # of regions
+
+
+@contextlib.contextmanager
+def always_cut() -> Iterator[None]:
+    """Programs are cut into regions wherever they can be, also if they are too small for it to be worth it; each block is a region."""
+    never = float("inf")
+    limits: dict[str, Any] = {limit: never for limit in ("MOST_MEMORY", "MOST_TIME", "MOST_COMPILING", "WORTHWHILE")}
+    with mock.patch.multiple(regions, REGION_MIN_WORK={"cpu": 1000}, USUAL_WORK={}, MOST_TIME_ON_SEVERAL={"cpu": never}, **limits):
+        yield
 
 
 CHECKS: dict[str, Check] = {"jit": check_jit, "reference": check_reference, "vmap": check_vmap, "derivatives": check_derivatives,
-                            "shardings": check_shardings}
+                            "shardings": check_shardings, "host": check_host, "donation": check_donation, "regions": check_regions,
+                            "differences": check_differences}
 
 
 def output_kinds(program: Program) -> list[Kind]:

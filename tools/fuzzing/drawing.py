@@ -13,14 +13,18 @@ from fuzzing.programs import Kind, Program, Step
 
 SHAPES = ((), (3,), (4,), (2, 3), (3, 3), (4, 2), (8,), (8, 2), (1, 3), (2, 3, 2), (0,), (0, 3))
 DTYPES = ("float32", "float32", "float32", "int32", "int32", "bool", "uint8", "int8", "uint32")
+WIDE_DTYPES = ("float64", "float64", "float32", "int64", "int32", "bool", "uint64", "int16", "uint32")
 LARGEST = 64  # elements of a value
 
 
 def drawn_program(seed: int, steps: int = 8) -> Program:
-    """A program with up to `steps` steps, those inside of others not counted."""
+    """A program with up to `steps` steps, those inside of others not counted; of 64-bit types where these are on."""
     rng = np.random.default_rng(seed)
-    inputs = [Kind((8, 2), "float32", False), Kind((3,), "float32", True), Kind((), "int32", True), Kind((), "bool", True)]
-    inputs += [Kind(SHAPES[rng.integers(len(SHAPES))], DTYPES[rng.integers(len(DTYPES))], True) for _ in range(2)]
+    wide = bool(laminax.config.jax_enable_x64)
+    dtypes = WIDE_DTYPES if wide else DTYPES
+    number, integer = ("float64", "int64") if wide else ("float32", "int32")
+    inputs = [Kind((8, 2), number, False), Kind((3,), number, True), Kind((), integer, True), Kind((), "bool", True)]
+    inputs += [Kind(SHAPES[rng.integers(len(SHAPES))], dtypes[rng.integers(len(dtypes))], True) for _ in range(2)]
     return _drawn(rng, inputs, 1 + int(rng.integers(steps)), depth=2)
 
 

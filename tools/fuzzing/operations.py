@@ -242,15 +242,15 @@ with_axis("pad", _pad, _with_axes(lambda kind: np.prod(kind.shape) < 24),
           more=lambda d, i: {"low": d.below(4) - 1, "high": d.below(3), "interior": d.below(2)})
 
 
-def _draw_joined(name: str) -> Callable[[Drawing], Step | None]:
+def _draw_joined(name: str, wanted: Callable[[Kind], bool]) -> Callable[[Drawing], Step | None]:
     def draw(drawing: Drawing) -> Step | None:
-        i = drawing.one(lambda kind: has_axes(kind) and np.prod(kind.shape) < 20)
+        i = drawing.one(lambda kind: wanted(kind) and np.prod(kind.shape) < 20)
         return None if i is None else Step(name, (i, drawing.like(i)), {"axis": drawing.axis(i)})
     return draw
 
 
-operation("concatenate", _draw_joined("concatenate"), lambda x, y, axis: jnp.concatenate([x, y], axis), True)
-operation("stack", _draw_joined("stack"), lambda x, y, axis: jnp.stack([x, y], axis)[0 if axis else 1], True)
+operation("concatenate", _draw_joined("concatenate", has_axes), lambda x, y, axis: jnp.concatenate([x, y], axis), True)
+operation("stack", _draw_joined("stack", is_filled), lambda x, y, axis: jnp.stack([x, y], axis)[0 if axis else 1], True)
 operation("broadcast",
           lambda d: None if (i := d.one(lambda k: len(k.shape) < 2 and np.prod(k.shape) < 9)) is None else Step("broadcast", (i,)),
           lambda x: jnp.broadcast_to(x, (2, *x.shape)), True)

@@ -50,6 +50,55 @@ def test_what_is_wrong_is_found_and_made_small(broken, monkeypatch):
     assert "broken(v0)" in report and report.count(" = ") == 1 and "seed 3, check jit" in report
 
 
+@pytest.fixture
+def of_the_host():
+    """An operation that is another one on the host."""
+    OPERATIONS["of_the_host"] = Operation(lambda drawing: None, lambda _, values: values[0] + int(checks.eager_on_host.value), False)
+    yield
+    del OPERATIONS["of_the_host"]
+
+
+def test_the_host_may_not_differ_in_a_bit_from_the_compiler(of_the_host):
+    program = Program((Kind((3,), "float32", True),), (Step("of_the_host", (0,)),), (1,))
+    with pytest.raises(checks.Disagreement, match="by compiler"):
+        checks.check_host(program, drawn_inputs(np.random.default_rng(0), program.inputs))
+
+
+@pytest.fixture
+def with_wrong_derivative():
+    """The sine, whose derivative is not the sine."""
+    import laminax
+    sine = laminax.custom_jvp(lambda x: laminax.lax.sin(x))
+    sine.defjvp(lambda primals, tangents: (sine(*primals), tangents[0] * sine(*primals)))
+    OPERATIONS["wrong"] = Operation(lambda drawing: None, lambda _, values: sine(values[0]), False)
+    yield
+    del OPERATIONS["wrong"]
+
+
+def test_derivatives_that_are_not_the_differences_are_found(with_wrong_derivative):
+    import laminax
+    kind = Kind((3,), "float64", True)
+    with laminax.enable_x64(True):
+        right = Program((kind,), (Step("sin", (0,)), Step("floor", (0,))), (1, 2))
+        arguments = drawn_inputs(np.random.default_rng(0), right.inputs)
+        checks.check_differences(right, arguments)
+        with pytest.raises(checks.Disagreement, match="the derivative of output 0 along the tangents"):
+            checks.check_differences(Program((kind,), (Step("wrong", (0,)),), (1,)), arguments)
+
+
+def test_chains_are_cut_into_regions():
+    program = Program((Kind((8, 2), "float32", False), Kind((3,), "float32", True)), (Step("sin", (0,)), Step("cos", (1,))), (2, 3))
+    before = checks.counts["chains that were cut"]
+    checks.check_regions(program, drawn_inputs(np.random.default_rng(0), program.inputs))
+    assert checks.counts["chains that were cut"] == before + 1
+
+
+def test_programs_of_64_bits_are_drawn_where_they_are_on():
+    import laminax
+    with laminax.enable_x64(True):
+        assert any(kind.dtype in ("float64", "int64", "uint64") for kind in kinds_of(drawn_program(11)))
+
+
 def test_an_exact_value_may_not_differ_in_a_bit():
     kind = Kind((), "float32", True)
     with pytest.raises(checks.Disagreement, match="output 0"):
