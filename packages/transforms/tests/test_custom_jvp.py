@@ -57,6 +57,18 @@ def test_arguments_without_a_position_are_refused(decorator):
         f(1.0, 2.0, z=3.0)
 
 
+def test_a_parameter_without_a_position_keeps_its_default():
+    def f(x, *, factor=2.0):
+        return x * factor
+
+    forward = custom_jvp(f)
+    forward.defjvp(lambda primals, tangents: (forward(*primals), 7.0 * tangents[0]))
+    backward = custom_vjp(f)
+    backward.defvjp(lambda x: (f(x), None), lambda _, ct: (5.0 * ct,))
+    assert float(forward(3.0)) == float(backward(3.0)) == 6
+    assert float(grad(forward)(3.0)) == 7 and float(grad(backward)(3.0)) == 5
+
+
 def test_a_partial_function_is_one_of_the_arguments_that_are_left():
     f = custom_jvp(partial(lambda x, y, a: x + y * a, a=3.0))
     f.defjvp(lambda primals, tangents: (f(*primals), 10.0 * tangents[1]))

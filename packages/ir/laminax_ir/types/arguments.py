@@ -111,7 +111,7 @@ def by_position(decorator: str, fun: Any, args: tuple, kwargs: dict[str, Any]) -
       kwargs: those given by name.
 
     Raises:
-      TypeError: if they do not fit the function, or some can only be given by name.
+      TypeError: if they do not fit the function, or some that are given can only be given by name; such parameters keep their defaults.
     """
     if isinstance(fun, functools.partial):  # its rule is one for a function of the arguments that are left
         signature = inspect.Signature([inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
@@ -127,8 +127,8 @@ def by_position(decorator: str, fun: Any, args: tuple, kwargs: dict[str, Any]) -
     try:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        if bound.kwargs:
-            raise TypeError(f"The following keyword arguments could not be resolved to positions: {', '.join(bound.kwargs)}")
+        if given := [name for name in bound.kwargs if name in kwargs]:
+            raise TypeError(f"The following keyword arguments could not be resolved to positions: {', '.join(given)}")
     except TypeError as error:
         raise TypeError(f"The input arguments to the {decorator}-decorated function {function_name(fun)}{signature} cannot be brought into "
                         f"positions, which its rules take.\n{error}") from None
