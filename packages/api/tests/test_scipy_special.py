@@ -147,3 +147,39 @@ def test_derivative_of_logsumexp_where_what_is_left_out_is_large():
     x = np.float32([0, 0, 0, 0, 100])
     gradient = laminax.grad(lambda x: special.logsumexp(x, where=np.arange(5) < 4))(x)
     np.testing.assert_allclose(gradient, [0.25, 0.25, 0.25, 0.25, 0], rtol=1e-6)
+
+
+def _derivatives(function, at, orders):
+    """Values of the derivatives of so many orders, order 0 first."""
+    for _ in range(orders):
+        yield np.asarray(laminax.vmap(function)(jnp.asarray(at)))
+        function = laminax.grad(function)
+
+
+def test_derivatives_of_bessel_functions_near_zero():
+    """I0 = sum (x/2)^(2k) / k!^2 and I0' = I1: smooth at 0, unlike exp(|x|) and exp(-|x|) I0."""
+    x = np.array([0.0, -0.0, 1e-20, -1e-6, 1e-3, -0.3, 0.9])
+    series = np.polynomial.Polynomial([t for k in range(20) for t in (1 / (4.0**k * scipy.special.factorial(k) ** 2), 0.0)])
+    for function, order in ((special.i0, 0), (special.i1, 1)):
+        for i, found in enumerate(_derivatives(function, np.float32(x), 3)):
+            expected = series.deriv(order + i)(x) if order + i else series(x)
+            np.testing.assert_allclose(found, expected, rtol=3e-6)
+    np.testing.assert_allclose(laminax.grad(special.i1)(5.0), scipy.special.ivp(1, 5.0), rtol=2e-6)
+    assert np.isnan(laminax.grad(special.i0)(np.nan)) and np.isnan(laminax.grad(special.i1)(np.nan))
+
+
+def test_the_slope_of_logit_at_its_ends():
+    """1 / (x (1 - x))."""
+    for transform in (laminax.grad, laminax.jacfwd):
+        slopes = laminax.vmap(transform(special.logit))(jnp.array([0.0, 1.0, 0.25, 1e-20]))
+        np.testing.assert_allclose(slopes, [np.inf, np.inf, 16 / 3, 1e20], rtol=1e-6)
+
+
+def test_second_derivatives_of_relative_entropy_of_very_small_and_large_numbers():
+    """Those of p log(p/q) are 1/p, -1/q and p/q^2; of NaN all is NaN."""
+    for p, q in ((1e-20, 1.0), (1e30, 2.0), (0.5, 0.25), (3.0, 1e15)):
+        (pp, pq), (qp, qq) = laminax.hessian(special.rel_entr, (0, 1))(p, q)
+        np.testing.assert_allclose([pp, pq, qp, qq], [1 / p, -1 / q, -1 / q, p / q**2], rtol=1e-6)
+    for p, q in ((np.nan, 1.0), (1.0, np.nan), (np.nan, -1.0), (0.0, np.nan)):
+        assert np.isnan(special.rel_entr(p, q)) and np.isnan(scipy.special.rel_entr(p, q))
+        assert np.isnan(laminax.grad(special.rel_entr)(p, q))

@@ -203,3 +203,8 @@ def test_refusals(call, error, message):
 def test_a_distribution_is_jitted_and_mapped():
     got = laminax.vmap(laminax.jit(lambda x: stats.norm.logpdf(x, 1.0, 2.0)))(jnp.arange(3.0))
     np.testing.assert_allclose(got, scipy.stats.norm.logpdf(np.arange(3.0), 1, 2), rtol=1e-12)
+
+
+def test_the_slope_of_the_pareto_density_where_it_begins():
+    """It has values from there on, so the slope is that of -(b + 1) log x."""
+    assert laminax.grad(stats.pareto.logpdf)(1.0, 2.0) == -3 and laminax.jacfwd(stats.pareto.logpdf)(1.0, 2.0) == -3

@@ -1,5 +1,7 @@
 """Infinities, NaN and signed zeros in elementary functions, against NumPy, whose complex functions follow annex G of C99."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,37 @@ def test_the_slope_of_sinc_at_integers(x, expected):
     """cos(pi n) / n, from the quotient rule."""
     np.testing.assert_allclose(laminax.grad(jnp.sinc)(x), expected, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(laminax.jvp(jnp.sinc, (x,), (1.0,))[1], expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("is_wide, rtol", [(False, 2e-6), (True, 1e-12)])
+def test_derivatives_of_sinc_near_zero(is_wide, rtol):
+    """Those of sum (-1)^k (pi x)^(2k) / (2k + 1)!; the quotient's are differences of numbers up to 1e60 times as large."""
+    x = np.array([1e-30, 1e-12, 1e-6, -1e-4, 1e-3, 1e-2, 0.1, -0.3])
+    terms = [(-1) ** k * np.pi ** (2 * k) / math.factorial(2 * k + 1) for k in range(25)]
+    series = np.polynomial.Polynomial([t for term in terms for t in (term, 0.0)])
+    with laminax.enable_x64(is_wide):
+        derivative = jnp.sinc
+        for order in range(4):
+            found = laminax.vmap(derivative)(jnp.asarray(x))
+            np.testing.assert_allclose(found, series.deriv(order)(x) if order else series(x), rtol=rtol * 10**order)
+            derivative = laminax.grad(derivative)
+
+
+@pytest.mark.parametrize("transform", [laminax.grad, laminax.jacfwd])
+def test_pieces_do_not_disturb_each_others_slopes(transform):
+    """The slopes of the logarithm and of the root are infinite at 0, where other pieces count; later conditions come first."""
+    def f(x):
+        return jnp.piecewise(x, [x >= 0, x > 1, x > 4], [jnp.sin, jnp.log, lambda x: jnp.sqrt(x - 4), 7.0])
+
+    for x, slope in ((-2.0, 0), (0.0, 1), (1.0, np.cos(1)), (2.0, 1 / 2), (4.0, 1 / 4), (8.0, 1 / 4)):
+        np.testing.assert_allclose(transform(f)(x), slope, rtol=1e-6)
+
+
+def test_the_next_number_goes_along_with_the_first():
+    """nextafter(x, y) - x is the same for almost all x near by, and depends on y by its side only."""
+    for find in (laminax.grad, laminax.jacfwd):
+        assert find(jnp.nextafter, 0)(1.5, 2.0) == 1 and find(jnp.nextafter, 1)(1.5, 2.0) == 0
+    np.testing.assert_array_equal(laminax.grad(lambda x: jnp.nextafter(x, jnp.zeros(3)).sum())(2.0), 3)
 
 
 def test_the_spacing_of_float16_goes_to_the_next_greater_number():

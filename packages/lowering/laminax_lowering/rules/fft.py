@@ -21,9 +21,10 @@ def _lower_fft(ctx: FunctionWriter, x: Value, *, fft_type: FftType, fft_lengths:
 
 
 @cpu_kernel(fft_p)
-def _between_rows(ctx: FunctionWriter, x: Value, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> Value:
-    """The CPU's transform reads and writes rows. Where columns lie together in what it reads or in what its result is for, such as what
-    LAPACK solves, the compiler takes that order for the transform too, which then fails when it runs; so the order is said on both sides."""
+def _fft_between_rows(ctx: FunctionWriter, x: Value, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> Value:
+    """The CPU's transform reads and writes rows. Where columns lie together in what it reads or in what its result is for, such as
+    what LAPACK solves, the compiler takes that order for the transform too, which fails when it runs; so the order is said on both sides.
+    """
     return _in_rows(ctx, _transform(ctx, _in_rows(ctx, x), fft_type, fft_lengths, ctx.avals_out[0]))
 
 

@@ -79,7 +79,9 @@ define_linear(op.reduce_precision_p)
 define_zero_derivative(op.floor_p, op.ceil_p, op.round_p, op.is_finite_p, op.not_p, op.population_count_p,
                        op.clz_p, op.mulhi_p, op.and_p, op.or_p, op.xor_p, op.shift_left_p, op.shift_right_arithmetic_p,
                        op.shift_right_logical_p, op.eq_p, op.ne_p, op.lt_p, op.le_p, op.gt_p, op.ge_p,
-                       op.nextafter_p, op.stop_gradient_p, op.bitcast_convert_type_p, op.eq_to_p, op.lt_to_p, op.le_to_p)
+                       op.stop_gradient_p, op.bitcast_convert_type_p, op.eq_to_p, op.lt_to_p, op.le_to_p)
+
+define_jvp(op.nextafter_p, lambda t, y, x1, x2: t, None)  # as far from x1 wherever that has an exponent and x2 a side
 
 # The parameter `accuracy` holds for the function, not for its derivative.
 define_jvp(op.exp_p, lambda t, y, x, accuracy=None: mul(t, y))

@@ -192,7 +192,8 @@ deg2rad = alias(radians, "deg2rad")
 def sinc(x: ArrayLike, /) -> Array:
     """sin(pi x) / (pi x), elementwise: 1 at 0, exactly 0 at other integers and at infinity.
 
-    The derivatives at 0 are right too: there they come from the Taylor series, 1 - (pi x)**2/6 + (pi x)**4/120.
+    Up to a third from 0 it is the Taylor series, of which derivatives of any order are right too; those of the quotient are differences of
+    large numbers there.
 
     Example:
       >>> jnp.sinc(jnp.array([0.0, 0.5]))
@@ -201,14 +202,19 @@ def sinc(x: ArrayLike, /) -> Array:
     x = inexact("sinc", x)
     dtype = dtype_of(x)
     angle = op.mul(scalar_like(math.pi, dtype), x)
-    zero = op.eq(angle, scalar_like(0.0, dtype))
-    safe = op.select(zero, shape_ops.full_like(angle, 1), angle)
-    small = op.select(zero, angle, shape_ops.full_like(angle, 0))  # elsewhere the series could be infinite, and its derivatives NaN
+    near = op.lt(op.abs(angle), scalar_like(1.0, dtype_of(op.abs(angle))))
+    safe = op.select(near, shape_ops.full_like(angle, 1), angle)
+    small = op.select(near, angle, shape_ops.full_like(angle, 0))  # elsewhere the series could be infinite, and its derivatives NaN
     square_ = op.mul(small, small)
-    series = op.add(scalar_like(1.0, dtype), op.mul(square_, op.add(
-        scalar_like(-1 / 6, dtype), op.mul(square_, scalar_like(1 / 120, dtype)))))
+    series = scalar_like(_SINC_SERIES[-1], dtype)
+    for coefficient in reversed(_SINC_SERIES[:-1]):
+        series = op.add(scalar_like(coefficient, dtype), op.mul(square_, series))
     sine = _complex_sine if dtypes.issubdtype(dtype, dtypes.complexfloating) else _sine_of_turns
-    return strong_unless_scalar(op.select(zero, series, op.div(sine(x, safe), safe)), x)
+    return strong_unless_scalar(op.select(near, series, op.div(sine(x, safe), safe)), x)
+
+
+# Of a**2, to the last that third derivatives in double precision need.
+_SINC_SERIES = [(-1) ** k / math.factorial(2 * k + 1) for k in range(11)]
 
 
 def _sine_of_turns(x: Any, _angle: Any) -> Any:

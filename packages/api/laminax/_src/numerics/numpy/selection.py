@@ -13,6 +13,7 @@ from laminax_ir.ops.shape import broadcast_to_shape
 from laminax_ir.ops.shape_arguments import broadcast_shapes
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
+from laminax_transforms import stop_gradient
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy.arguments import (
@@ -173,13 +174,19 @@ def _piecewise(x: ArrayLike, conditions: Sequence[ArrayLike], constants: Sequenc
                kw: dict[Any, Any], functions: tuple[Callable | None, ...]) -> Array:
     dtype = dtype_of(x)
 
-    def piece(constant: ArrayLike | None, function: Callable | None) -> Array:
-        value = constant if function is None else function(x, *args, **kw)
+    def piece(is_wanted: ArrayLike, constant: ArrayLike | None, function: Callable | None) -> Array:
+        value = constant if function is None else function(_where(is_wanted, x, stop_gradient(x)), *args, **kw)
         return convert(ensure_array("piecewise", value), dtype)
 
-    result = piece(constants[-1], functions[-1])
-    for condition, constant, function in zip(conditions, constants, functions):
-        result = _where(condition, piece(constant, function), result)
+    # Where another piece counts a function may have an infinite slope, which would make NaN of a cotangent of 0.
+    free: Any = np.True_  # where no later condition holds
+    pieces = []
+    for condition, constant, function in reversed([*zip(conditions, constants, functions)]):
+        pieces.append((condition, piece(_where(condition, free, np.False_), constant, function)))
+        free = _where(condition, np.False_, free)
+    result = piece(free, constants[-1], functions[-1])
+    for condition, value in reversed(pieces):
+        result = _where(condition, value, result)
     return result
 
 

@@ -96,8 +96,19 @@ def i0(x: ArrayLike) -> Array:
       >>> i0(jnp.array([0., 1., -2.]))
       Array([1.       , 1.2660658, 2.2795854], dtype=float32)
     """
-    (x,) = promote_real_inexact("i0", x=x)
+    return _i0(*promote_real_inexact("i0", x=x))
+
+
+@custom_jvp
+def _i0(x: Any) -> Any:
     return jnp.exp(jnp.abs(x)) * special.bessel_i0e(x)
+
+
+@_i0.defjvp
+def _i0_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Not by the rules of its factors: each has a kink at 0."""
+    (x,), (x_dot,) = primals, tangents
+    return _i0(x), x_dot * _i1(x)
 
 
 @fused
@@ -117,8 +128,27 @@ def i1(x: ArrayLike) -> Array:
       >>> i1(jnp.array([0., 1., -2.]))
       Array([ 0.       ,  0.5651591, -1.5906368], dtype=float32)
     """
-    (x,) = promote_real_inexact("i1", x=x)
+    return _i1(*promote_real_inexact("i1", x=x))
+
+
+@custom_jvp
+def _i1(x: Any) -> Any:
     return jnp.exp(jnp.abs(x)) * special.bessel_i1e(x)
+
+
+@_i1.defjvp
+def _i1_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+    """I1' = I0 - I1/x; near 0 by its Taylor series, since the derivatives of the quotient are differences of large numbers there."""
+    (x,), (x_dot,) = primals, tangents
+    near = jnp.abs(x) < 1
+    safe, small = jnp.where(near, jnp.ones_like(x), x), jnp.where(near, x, jnp.zeros_like(x))
+    series = jnp.full_like(x, _I1_SLOPE[-1])
+    for coefficient in reversed(_I1_SLOPE[:-1]):
+        series = coefficient + small * small * series
+    return _i1(x), x_dot * jnp.where(near, series, _i0(safe) - _i1(safe) / safe)
+
+
+_I1_SLOPE = [(2 * k + 1) / (2 ** (2 * k + 1) * math.factorial(k) * math.factorial(k + 1)) for k in range(11)]  # of x**2
 
 
 @fused
@@ -135,8 +165,19 @@ def logit(x: ArrayLike) -> Array:
       >>> logit(jnp.array([0.25, 0.5, 0.9]))
       Array([-1.0986123,  0.       ,  2.1972246], dtype=float32)
     """
-    x = inexact("logit", x)
+    return _logit(inexact("logit", x))
+
+
+@custom_jvp
+def _logit(x: Any) -> Any:
     return jnp.log(x / (1 - x))
+
+
+@_logit.defjvp
+def _logit_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Infinite at 0 and 1, where the rules of the quotient and of its logarithm have a product of 0 and infinity."""
+    (x,), (x_dot,) = primals, tangents
+    return _logit(x), x_dot * (1 / (x * (1 - x)))
 
 
 # --- gamma and beta ---
@@ -534,12 +575,34 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
       Array([0.       , 0.3465736,       inf], dtype=float32)
     """
     p, q = jnp.broadcast_arrays(*promote_real_inexact("rel_entr", p=p, q=q))
-    is_positive = (p > 0) & (q > 0)
+    is_inside = (p > 0) & (q > 0) | jnp.isnan(p) | jnp.isnan(q)
     is_zero = (p == 0) & (q >= 0)
-    safe_p, safe_q = jnp.where(is_positive, p, jnp.ones_like(p)), jnp.where(is_positive, q, jnp.ones_like(q))
-    product = safe_p * jnp.log(safe_p / safe_q)
+    safe_p, safe_q = jnp.where(is_inside, p, jnp.ones_like(p)), jnp.where(is_inside, q, jnp.ones_like(q))
     outside = jnp.where(is_zero, jnp.zeros_like(p), jnp.full_like(p, math.inf))
-    return jnp.where(jnp.isnan(p) | jnp.isnan(q), p + q, jnp.where(is_positive, product, outside))
+    return jnp.where(is_inside, _times_log_quotient(safe_p, safe_q), outside)
+
+
+@custom_jvp
+def _times_log_quotient(p: Any, q: Any) -> Any:
+    return p * jnp.log(p / q)
+
+
+@_times_log_quotient.defjvp
+def _times_log_quotient_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Without squares and cubes of the numbers, which overflow, and vanish, long before the derivatives do."""
+    (p, q), (p_dot, q_dot) = primals, tangents
+    return _times_log_quotient(p, q), p_dot * (1 + _log_quotient(p, q)) - q_dot * (p / q)
+
+
+@custom_jvp
+def _log_quotient(p: Any, q: Any) -> Any:
+    return jnp.log(p / q)
+
+
+@_log_quotient.defjvp
+def _log_quotient_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+    (p, q), (p_dot, q_dot) = primals, tangents
+    return _log_quotient(p, q), p_dot / p - q_dot / q
 
 
 @fused

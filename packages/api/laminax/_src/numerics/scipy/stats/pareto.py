@@ -33,7 +33,7 @@ def logpdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
       Array([-0.52324814, -3.465736  ], dtype=float32)
     """
     z, scale, b = standardized("pareto.logpdf", x, loc, scale, b)
-    safe = jnp.maximum(z, 1)
+    safe = jnp.where(z < 1, jnp.ones_like(z), z)  # the slope at 1 is that to the right of it
     return where_supported(~(z < 1), jnp.log(b) - jnp.log(scale) - (b + 1) * jnp.log(safe))
 
 
