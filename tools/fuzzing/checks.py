@@ -203,7 +203,8 @@ def always_cut() -> Iterator[None]:
     """Programs are cut into regions wherever they can be, also if they are too small for it to be worth it; each block is a region."""
     never = float("inf")
     limits: dict[str, Any] = {limit: never for limit in ("MOST_MEMORY", "MOST_TIME", "MOST_COMPILING", "WORTHWHILE")}
-    with mock.patch.multiple(regions, REGION_MIN_WORK={"cpu": 1000}, USUAL_WORK={}, MOST_TIME_ON_SEVERAL={"cpu": never}, **limits):
+    limits |= {"REGION_MIN_WORK": {"cpu": 1000}, "OUTLINE_MIN_EQUATIONS": 1, "USUAL_WORK": {}, "MOST_TIME_ON_SEVERAL": {"cpu": never}}
+    with mock.patch.multiple(regions, **limits):
         yield
 
 

@@ -72,6 +72,10 @@ def test_erfcinv():
     step = 1e-6
     slope = (scipy.special.erfcinv(0.3 + step) - scipy.special.erfcinv(0.3 - step)) / (2 * step)
     np.testing.assert_allclose(laminax.grad(laminax.scipy.special.erfcinv)(0.3), slope, rtol=1e-5)
+    assert laminax.scipy.special.erfcinv(1) == 0 and laminax.scipy.special.erfcinv(np.int32(0)) == np.inf
+    half = laminax.scipy.special.erfcinv(jnp.array([0.5, 1.5], jnp.bfloat16))
+    assert half.dtype == jnp.bfloat16
+    np.testing.assert_allclose(half.astype(np.float32), scipy.special.erfcinv([0.5, 1.5]), rtol=2**-8)
 
 
 def test_one_hot_of_narrow_integers():

@@ -33,6 +33,7 @@ CASES = {
     "acosh": of_one(lambda x: op.acosh(op.add(x, typed(1, x)))),
     **named(Case, op.add, op.sub, op.mul, op.div, op.pow, op.atan2), **named(Case, op.max, op.min, dtypes=REAL),
     "complex": Case(op.complex, dtypes=WIDE),
+    "nextafter": Case(lambda x, y: op.nextafter(op.sin(x), y), dtypes=REAL),
     # The quotient jumps at whole numbers, from which that of the points by a half is far.
     "rem": Case(op.rem, lambda numbers, size: (numbers(*size), np.full(size, 0.5)), dtypes=REAL),
     "integer_pow": of_one(lambda x: op.integer_pow(x, 3)), "negative integer_pow": of_one(lambda x: op.integer_pow(x, -2)),
