@@ -227,12 +227,17 @@ def test_coercion_to_an_array(value, dtype, expected):
         (2**70, None, "int32"),
         (256, np.uint8, "uint8, which holds 0 to 255"),
         (-1, np.uint32, "uint32"),
-        (8, ml_dtypes.int4, "int4, which holds -8 to 7"),
     ],
 )
 def test_a_python_int_that_does_not_fit_is_an_overflow(value, dtype, holds):
     with pytest.raises(OverflowError, match=f"Python int {value} too large to convert to {holds}"):
         dtypes.coerce_to_array(value, dtype)
+
+
+@pytest.mark.parametrize("value, dtype, low_bits", [(8, "int4", -8), (2, "int2", -2), (-1, "uint2", 3), (300, "uint4", 12)])
+def test_a_python_int_wraps_around_in_dtypes_of_less_than_8_bits(value, dtype, low_bits):
+    array = dtypes.coerce_to_array(value, getattr(ml_dtypes, dtype))
+    assert array.dtype == np_dtype(dtype) and int(array) == low_bits
 
 
 def test_an_overflow_says_when_64_bit_types_would_help():

@@ -253,7 +253,7 @@ def coerce_to_array(x: Any, dtype: Any = None) -> np.ndarray:
         dtype: the dtype of the result; by default the one `dtype(x)` gives.
 
     Raises:
-        OverflowError: x is a Python int that the dtype cannot hold.
+        OverflowError: x is a Python int that the dtype, of 8 bits or more, cannot hold.
         TypeError: the result would have a dtype that arrays cannot have.
     """
     kind = type(x) if type(x) in python_scalar_types else _scalar_base(x)
@@ -269,6 +269,8 @@ def coerce_to_array(x: Any, dtype: Any = None) -> np.ndarray:
 
 def _check_fits(x: int, target: np.dtype) -> None:
     limits = ml_dtypes.iinfo(target)
+    if limits.bits < 8:  # these wrap around, as in ml_dtypes, JAX, and all that converts arrays of them
+        return
     if limits.min <= x <= limits.max:
         return
     advice = "Use a float, or a dtype that holds it."
