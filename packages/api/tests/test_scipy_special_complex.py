@@ -85,3 +85,12 @@ def test_functions_of_real_numbers_refuse_complex_ones(name, arity):
         getattr(special, name)(*args)
     with pytest.raises(ValueError, match=f"{name} does not support complex-valued inputs"):
         laminax.jit(getattr(special, name))(*args)
+
+
+@pytest.mark.parametrize("name", ["sici", "fresnel"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_pairs_of_integrals_in_half_precision(name, dtype):
+    x = jnp.array([-3.0, 0.5, 2.0], dtype)
+    for got, expected in zip(getattr(special, name)(x), getattr(scipy.special, name)(np.asarray(x, np.float64)), strict=True):
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got.astype(float), expected, rtol=1e-2)

@@ -194,3 +194,23 @@ def test_gradient_along_a_tuple_of_one_axis_is_one_array():
     x = np.random.default_rng(0).normal(size=(3, 4))
     np.testing.assert_allclose(jnp.gradient(x, axis=(1,)), np.gradient(x, axis=1), rtol=1e-6, atol=1e-6)
     assert jnp.gradient(x, axis=()) == []
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "nansum", "nanprod"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex64"])
+def test_sums_and_products_of_truth_values(name, dtype):
+    x = np.array([[1, 0, 2], [3, 0, 0], [1, 1, 0]]).astype(dtype)
+    keep = np.array([[True, False, True]])
+    for options in ({}, {"axis": 0}, {"axis": 1, "keepdims": True}, {"axis": 0, "where": keep}, {"axis": 0, "initial": True}):
+        got = getattr(jnp, name)(x, dtype=bool, **options)
+        expected = getattr(np, name)(x, dtype=bool, **options)
+        assert got.dtype == bool
+        np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(getattr(jnp, name)(x[:0], axis=0, dtype=bool), getattr(np, name)(x[:0], axis=0, dtype=bool))
+
+
+def test_booleans_are_counted_also_where_integers_are_not_promoted():
+    x = np.array([True, True, False])
+    for function, expected in ((jnp.sum, 2), (jnp.prod, 0)):
+        got = function(x, promote_integers=False)
+        assert got == expected and got.dtype == function(x).dtype

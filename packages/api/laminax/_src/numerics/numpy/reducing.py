@@ -66,13 +66,13 @@ def reduce_over_axes(name: str, a: Any, axis: Any, dtype: Any, keepdims: bool, i
     a = ensure_array(name, a)
     aval = get_aval(a)
     axes = axis_tuple(name, axis, aval.ndim)
-    result = dtype if dtype is not None else sum_dtype(aval.dtype) if promote_integers else aval.dtype
+    result = dtype if dtype is not None else sum_dtype(aval.dtype) if promote_integers or aval.dtype == BOOL else aval.dtype
     computed = accumulation_dtype(result) if dtype is None else result
     if aval.dtype != computed or aval.dtype == BOOL:
         a = op.convert_element_type(a, computed, weak_type=aval.weak_type and dtype is None)
     if where is not None:
         a = masked(name, a, where, reduction.identity(identity, computed).item())
-    x = reduce(a, axes)
+    x = (_OF_TRUTH_VALUES[identity] if computed == BOOL else reduce)(a, axes)
     if initial is not None:
         x = combine(x, initial_value(name, initial, computed))
     if computed != result:
@@ -80,6 +80,9 @@ def reduce_over_axes(name: str, a: Any, axis: Any, dtype: Any, keepdims: bool, i
     elif dtype is not None and get_aval(x).weak_type:
         x = convert(x, result)
     return with_kept_axes(x, axes, keepdims)
+
+
+_OF_TRUTH_VALUES = {"sum": reduction.reduce_or, "prod": reduction.reduce_and}
 
 
 def masked(name: str, a: Any, where: Any, neutral: Any) -> Any:

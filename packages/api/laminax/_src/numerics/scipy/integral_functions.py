@@ -34,6 +34,13 @@ def _real(name: str, x: Any) -> Any:
     return jnp.asarray(strong(x))
 
 
+def _in_single(function: Callable[[Any], tuple[Any, ...]], x: Any) -> tuple[Any, ...]:
+    """The results, of the floats of 16 bits and fewer by way of float32: there are no complex numbers of such parts."""
+    if x.dtype in (np.float32, np.float64):
+        return function(x)
+    return tuple(convert(y, x.dtype) for y in function(jnp.asarray(convert(x, np.dtype(np.float32)))))
+
+
 def _with_derivative(derivative: Callable[[Any, Any], Any]) -> Callable[[Callable], Callable]:
     """Decorator: the derivative is `derivative(x, result)`; of a function with several results a tuple."""
     def decorate(fun: Callable) -> Callable:
@@ -191,7 +198,7 @@ def sici(x: ArrayLike) -> tuple[Any, Any]:
       >>> cosine
       Array([-0.17778409,  0.42298082], dtype=float32)
     """
-    return _sici(_real("sici", x))
+    return _in_single(_sici, _real("sici", x))
 
 
 @_with_derivative(lambda x, _: (jnp.sinc(x / math.pi), jnp.cos(x) / x))
@@ -228,7 +235,7 @@ def fresnel(x: ArrayLike) -> tuple[Any, Any]:
       >>> cosine
       Array([0.49234423, 0.4882534 ], dtype=float32)
     """
-    return _fresnel(_real("fresnel", x))
+    return _in_single(_fresnel, _real("fresnel", x))
 
 
 @_with_derivative(lambda x, _: (jnp.sin(math.pi / 2 * x * x), jnp.cos(math.pi / 2 * x * x)))

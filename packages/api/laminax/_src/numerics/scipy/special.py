@@ -244,7 +244,7 @@ def loggamma(x: ArrayLike) -> Array:
       >>> loggamma(jnp.array([0.5, 5., -1.5]))
       Array([0.5723649, 3.1780539,       nan], dtype=float32)
     """
-    x = strong(inexact("loggamma", x))
+    x = inexact("loggamma", x)
     if _is_complex(x):
         return complex_loggamma(x)
     return jnp.where(x < 0, jnp.full_like(x, math.nan), special.lgamma(x))
