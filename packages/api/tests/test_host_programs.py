@@ -16,6 +16,7 @@ import laminax
 import laminax.numpy as jnp
 from laminax import lax, nn, random
 from laminax._src.compiling.host_programs import MOST_CALLS, eager_on_host
+from laminax._src.compiling.recent_programs import recent_programs
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1.1754942e-38, 1.17549435e-38, 3.4028235e38, 1e-30, 1 / 3,
            16777217.0]
@@ -229,3 +230,16 @@ def test_draws_between_bounds_have_the_compilers_bits(shape):
                 lambda key: random.truncated_normal(key, -2.0, 2.0, shape), lambda key: random.uniform(key, shape, minval=-0.3, maxval=1.7),
                 lambda key: random.normal(key, shape), lambda key: nn.initializers.lecun_normal()(key, (4, 5)))])
     assert found[0] == found[1]
+
+
+def test_calls_of_a_compiled_program_stay_in_cpp(compiled: list[str], monkeypatch: pytest.MonkeyPatch):
+    """The first calls were sent to Python, which C++ remembers until it is told otherwise."""
+    x = jnp.arange(3.0)
+    for _ in range(MOST_CALLS + 4):
+        lax.neg(x)
+    assert compiled == ["jit_neg"]
+    noted: list[Any] = []
+    monkeypatch.setattr(recent_programs, "note", lambda owner, key: noted.append(key) or True)
+    for _ in range(8):
+        lax.neg(x)
+    assert not noted

@@ -168,6 +168,7 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
         marks = use_keys(found.closed, args, operation) if config.debug_key_reuse.value else ()
         if found.on_host is not None and (outs := found.on_host.run(args)) is None:
             found.on_host = None
+            owner.drop_entries()  # C++ has sent such calls to Python for good, since the first
         if outs is None:
             if program is None:
                 program = found.program = compiled(found.closed, where, args, mesh)
