@@ -81,7 +81,6 @@ put_constant = guards.for_programs(device_put)
 """`device_put` of a constant of the program that is being traced, which no guard refuses."""
 
 
-@guards.for_programs
 def place_argument(x: Any, sharding: shardings.Sharding) -> ArrayImpl:
     """An argument where a program expects it: the array itself, or a copy of the value there.
 
@@ -94,6 +93,7 @@ def place_argument(x: Any, sharding: shardings.Sharding) -> ArrayImpl:
     return device_put(x, sharding)
 
 
+@guards.for_programs
 def copy_for_callback(x: Any, device: _jaxlib.Device) -> ArrayImpl | np.ndarray:
     """An array on the device of a value that a program hands to a Python function; it keeps its dtype under all options."""
     if type(x) is not np.ndarray or x.dtype == _float0:
