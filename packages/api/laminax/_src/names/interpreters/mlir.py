@@ -43,6 +43,7 @@ def register_lowering(prim: Primitive, rule: LoweringRule, platform: str | None 
     Example:
       >>> from laminax.extend.core import Primitive
       >>> from laminax.extend.mlir.dialects import stablehlo
+      >>> from laminax.interpreters import mlir
       >>> twice_p = Primitive("twice")
       >>> _ = twice_p.def_abstract_eval(lambda x: x)
       >>> mlir.register_lowering(twice_p, lambda ctx, x: [stablehlo.add(x, x)])
