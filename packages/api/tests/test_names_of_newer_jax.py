@@ -149,7 +149,7 @@ def test_meshes_tell_their_kind():
     abstract = laminax.sharding.AbstractMesh((2,), ("x",), abstract_device=device)
     assert abstract.abstract_device is device and "H100" in repr(abstract) and abstract != laminax.sharding.AbstractMesh((2,), ("x",))
     assert abstract.update(axis_names=("y",)).abstract_device is device and abstract.update(abstract_device=None).abstract_device is None
-    assert not hasattr(abstract, "devices")
+    assert not hasattr(abstract, "devices") and abstract.axis_types == (laminax.sharding.AxisType.Explicit,)
     with pytest.raises(ValueError, match="AbstractMesh does not implement local_mesh"):
         abstract.local_mesh
 

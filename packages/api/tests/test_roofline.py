@@ -21,10 +21,10 @@ from laminax.experimental.roofline import (
     roofline_and_grad,
 )
 from laminax.extend.core import Primitive
-from laminax.sharding import AbstractMesh
+from laminax.sharding import AbstractMesh, AxisType
 from laminax.sharding import PartitionSpec as P
 
-MESH = AbstractMesh((2, 4), ("x", "y"))
+MESH = AbstractMesh((2, 4), ("x", "y"), AxisType.Auto)
 
 
 def estimate(f, *args, **options):
@@ -127,7 +127,7 @@ def test_collectives():
     assert across.ici_bytes == {"y": 2 * 4 * 32} and across.ici_latency == {"y": 2}
     turned = estimate(lambda x: lax.all_to_all(x, "y", 0, 1, tiled=True), x, **{**per_device, "out_specs": P(("x", "y"))})
     assert turned.ici_bytes == {"y": 4 * 32 * 4 // 2 // 2} and turned.ici_latency == {"y": 2}  # half of all, over two links of the ring
-    alone = AbstractMesh((1,), ("z",))
+    alone = AbstractMesh((1,), ("z",), AxisType.Auto)
     assert estimate(lambda x: lax.psum(x, "z"), x, mesh=alone, in_specs=P("z"), out_specs=P()).ici_bytes == {"z": 0}
 
 

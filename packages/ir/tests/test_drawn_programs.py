@@ -216,7 +216,7 @@ def partitioned(f, *xs):
 
 
 def shard_map(f, *xs):
-    mesh, program = AbstractMesh((1,), ("i",)), stage(f, [get_aval(x) for x in xs])
+    mesh, program = AbstractMesh((1,), ("i",), AxisType.Auto), stage(f, [get_aval(x) for x in xs])
     return bind_shard_map(program, *xs, mesh=mesh, in_specs=[P()] * len(xs), out_specs=[P()] * len(program.out_avals),
                           manual_axes=("i",))
 

@@ -57,7 +57,7 @@ def test_abstract_meshes():
     assert mesh.auto_axes == ("x",) and mesh.manual_axes == ("y",) and mesh.explicit_axes == ()
     assert repr(mesh) == "AbstractMesh('x': 4, 'y': 2, axis_types=(Auto, Manual))"
     assert pickle.loads(pickle.dumps(mesh)) == mesh and hash(mesh.update()) == hash(mesh)
-    assert mesh != AbstractMesh((4, 2), ("x", "y")) and mesh.update(axis_types=AxisType.Auto) == AbstractMesh((4, 2), ("x", "y"))
+    assert mesh != AbstractMesh((4, 2), ("x", "y")) and mesh.update(axis_types=AxisType.Explicit) == AbstractMesh((4, 2), ("x", "y"))
     assert AbstractMesh((2,), "x").axis_names == ("x",) and AbstractMesh((), ()).empty and AbstractMesh((), ()).size == 0
 
 

@@ -9,11 +9,11 @@ from laminax_ir.programs.check import check_jaxpr
 from laminax_ir.programs.dce import dce_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.trace import extend_axis_env
-from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.partition_specs import P
 
-MESH = AbstractMesh((4, 2), ("x", "y"))
+MESH = AbstractMesh((4, 2), ("x", "y"), AxisType.Auto)
 
 
 @pytest.mark.parametrize("shape, spec, part", [
@@ -61,7 +61,7 @@ def test_types_of_the_whole():
 
 def test_one_device_has_everything():
     a, b = np.arange(32, dtype=np.float32).reshape(8, 4), np.ones(2, np.float32)
-    total, doubled, index = example(AbstractMesh((1, 1), ("x", "y")))(a, b)
+    total, doubled, index = example(AbstractMesh((1, 1), ("x", "y"), AxisType.Auto))(a, b)
     np.testing.assert_array_equal(total, a)
     assert doubled.tolist() == [2, 2] and index == 1
     with pytest.raises(NotImplementedError, match="Compile it for as many devices"):

@@ -55,7 +55,7 @@ from laminax_ir.symbolic.symbolic_parsing import parse_shape
 from laminax_ir.symbolic.symbolic_scope import SymbolicScope
 from laminax_ir.tracing.manual_axes import running_along
 from laminax_ir.tracing.trace import extend_axis_env
-from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.array_layouts import Layout
 from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct
 from laminax_ir.types.dtypes import key_dtype
@@ -234,7 +234,7 @@ _define([F32], pure_callback=lambda x: callbacks.pure_callback(np.sin, ShapeDtyp
         debug_callback=lambda x: (callbacks.debug_callback(print, x), x)[1],
         inspect_sharding=lambda x: (callbacks.inspect_sharding(x, print), x)[1])
 
-_SPLIT = Split(AbstractMesh((4,), ("data",)), PartitionSpec(None, "data"))
+_SPLIT = Split(AbstractMesh((4,), ("data",), AxisType.Auto), PartitionSpec(None, "data"))
 _define([F32], sharding_constraint=lambda x: sharding.sharding_constraint_p.bind(x, sharding=_SPLIT),
         device_put=lambda x: sharding.device_put_p.bind(x, sharding=_SPLIT), reshard=lambda x: sharding.reshard_p.bind(x, dst=None),
         layout_constraint=lambda x: sharding.layout_constraint_p.bind(x, layout=Layout(range(x.ndim)[::-1])))
@@ -245,7 +245,7 @@ def _per_device(x):
     """Each of four devices adds up its column with the others'."""
     with extend_axis_env(("i", 4)):
         body = stage(lambda part: [collectives.psum(el.sin(part), "i")], [aval("float32", 3, 1)], "body")
-    return shard_map.bind_shard_map(body, x, mesh=AbstractMesh((4,), ("i",)), in_specs=[PartitionSpec(None, "i")],
+    return shard_map.bind_shard_map(body, x, mesh=AbstractMesh((4,), ("i",), AxisType.Auto), in_specs=[PartitionSpec(None, "i")],
                                     out_specs=[PartitionSpec()], manual_axes=("i",))
 
 
@@ -254,7 +254,7 @@ _define([F32], shard_map=_per_device, pvary=lambda x: collectives.pvary_p.bind(x
 
 def _with_open_sums(fun):
     """Each of four devices applies a function to its column, along an axis that is checked."""
-    mesh = AbstractMesh((4,), ("i",))
+    mesh = AbstractMesh((4,), ("i",), AxisType.Auto)
 
     def program(x):
         with running_along([("i", 4)], True, mesh):

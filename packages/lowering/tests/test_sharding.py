@@ -13,7 +13,7 @@ from laminax_ir.ops.shard_map import bind_shard_map
 from laminax_ir.ops.sharding import device_put_p, in_memory, layout_constraint_p, sharding_constraint_p
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.trace import extend_axis_env
-from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.array_layouts import Layout
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.extended_dtypes import key_dtype
@@ -28,14 +28,14 @@ class Split:
     spec: P
 
 
-MESH, OTHER = AbstractMesh((4, 2), ("x", "y")), AbstractMesh((8,), ("all",))
+MESH, OTHER = AbstractMesh((4, 2), ("x", "y"), AxisType.Auto), AbstractMesh((8,), ("all",), AxisType.Auto)
 A = ShapedArray((8, 4), np.float32)
 
 
 def test_arguments_and_results():
     program = stage(lambda x, y, z: [x + y + z, y], [A, A, A])
     text = lower(program, num_partitions=8, arg_shardings=[Split(MESH, P("x")), Split(OTHER, P(None, "all")), None],
-                 result_shardings=[Split(AbstractMesh((4, 2), ("x", "y")), P(("y", "x"), None)), None]).text
+                 result_shardings=[Split(AbstractMesh((4, 2), ("x", "y"), AxisType.Auto), P(("y", "x"), None)), None]).text
     assert 'sdy.mesh @mesh = <["x"=4, "y"=2]>\nsdy.mesh @mesh_0 = <["all"=8]>\nfunc.func public @main' in text
     assert '%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, ' in text
     assert '%arg1: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh_0, [{}, {"all"}]>}, %arg2: tensor<8x4xf32>)' in text

@@ -13,12 +13,12 @@ from laminax_ir.pytrees.pytree import tree_leaves
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.manual_axes import running_along
 from laminax_ir.tracing.trace import extend_axis_env
-from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.partition_specs import P
 from laminax_transforms import grad, jvp, vmap
 
-ONE, MANY = AbstractMesh((1,), ("i",)), AbstractMesh((4,), ("i",))
+ONE, MANY = AbstractMesh((1,), ("i",), AxisType.Auto), AbstractMesh((4,), ("i",), AxisType.Auto)
 
 
 def per_device(fun, mesh, in_specs, out_specs):
@@ -87,7 +87,7 @@ def test_batches_are_whole_on_every_device(in_axes, specs):
     assert list(eqn.params["in_specs"]) == specs
 
 
-GRID = AbstractMesh((4, 2), ("i", "j"))
+GRID = AbstractMesh((4, 2), ("i", "j"), AxisType.Auto)
 
 
 def along(*manual_axes):

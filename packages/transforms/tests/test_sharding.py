@@ -11,7 +11,7 @@ from laminax_ir.ops.placements import shardings_in
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.sharding import device_put_p, sharding_constraint_p
 from laminax_ir.recording.staging import stage
-from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.partition_specs import UNCONSTRAINED, P
 from laminax_transforms import grad, jvp, vmap
@@ -28,7 +28,7 @@ class Split:
         return replace(self, spec=spec)
 
 
-MESH = AbstractMesh((4, 2), ("x", "y"))
+MESH = AbstractMesh((4, 2), ("x", "y"), AxisType.Auto)
 
 
 def placed(x, *spec, primitive=sharding_constraint_p):

@@ -402,9 +402,9 @@ def test_constraints_over_the_compilers_axes_beside_explicit_ones():
 def test_use_abstract_mesh():
     with laminax.set_mesh(MESH):
         with pytest.raises(ValueError, match="cannot change the size of the mesh"):
-            with use_abstract_mesh(AbstractMesh((4,), ("x",))):
+            with use_abstract_mesh(AbstractMesh((4,), ("x",), AxisType.Auto)):
                 pass
-        with use_abstract_mesh(AbstractMesh((8,), ("z",))):
+        with use_abstract_mesh(AbstractMesh((8,), ("z",), AxisType.Auto)):
             assert get_abstract_mesh().axis_names == ("z",)
         assert get_abstract_mesh() == MESH.abstract_mesh
         with use_abstract_mesh(MESH.abstract_mesh.update_axis_types({"x": AxisType.Auto})), \

@@ -93,7 +93,7 @@ def test_derivatives_are_split_as_the_function_is():
 
 
 def test_a_mesh_without_devices_is_enough():
-    mesh = AbstractMesh((2,), ("x",))
+    mesh = AbstractMesh((2,), ("x",), AxisType.Auto)
     f = jit(lambda x: lax.with_sharding_constraint(x @ x.T, NamedSharding(mesh, P(None, "x"))))
     struct = laminax.ShapeDtypeStruct((8, 4), np.float32, sharding=NamedSharding(mesh, P("x")))
     e = again(export.export(f)(struct))
@@ -102,7 +102,7 @@ def test_a_mesh_without_devices_is_enough():
     np.testing.assert_allclose(out, A @ A.T, rtol=1e-5)
     assert out.sharding.shard_shape((8, 8)) == (8, 4)
     with pytest.raises(ValueError, match=r"export\(.*\): the shardings are over different numbers of devices"):
-        export.export(f)(struct.update(sharding=NamedSharding(AbstractMesh((4,), ("x",)), P("x"))))
+        export.export(f)(struct.update(sharding=NamedSharding(AbstractMesh((4,), ("x",), AxisType.Auto), P("x"))))
 
 
 def test_several_platforms():

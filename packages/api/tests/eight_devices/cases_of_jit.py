@@ -394,7 +394,7 @@ def test_the_mesh_that_is_set():
     assert laminax.sharding.get_mesh().empty and laminax.sharding.get_abstract_mesh().empty
     with laminax.set_mesh(MESH):
         assert laminax.sharding.get_mesh() == MESH
-        assert laminax.sharding.get_abstract_mesh() == AbstractMesh((4, 2), ("x", "y"))
+        assert laminax.sharding.get_abstract_mesh() == AbstractMesh((4, 2), ("x", "y"), AxisType.Auto)
         check_layout(jnp.ones(3), np.ones(3), ())
         check_layout(laminax.jit(lambda x: x * 2)(A), A * 2, ())
         assert laminax.device_put(A, P("x")).sharding == on_mesh("x")

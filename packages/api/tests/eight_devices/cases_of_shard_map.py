@@ -11,7 +11,7 @@ import laminax.numpy as jnp
 import laminax.scipy.sparse.linalg
 from laminax import lax, random, shard_map
 from laminax.scipy import special
-from laminax.sharding import AbstractMesh, Mesh, NamedSharding
+from laminax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding
 from laminax.sharding import PartitionSpec as P
 
 A = value(8, 4)
@@ -113,7 +113,8 @@ def test_positions_along_some_of_the_axes():
 
 def test_one_inside_of_another():
     def outer(x):
-        inner = shard_map(lambda x: x - lax.pmean(x, ("x", "y")), mesh=AbstractMesh((4, 2), ("x", "y")), in_specs=P(None, "y"),
+        there = AbstractMesh((4, 2), ("x", "y"), AxisType.Auto)
+        inner = shard_map(lambda x: x - lax.pmean(x, ("x", "y")), mesh=there, in_specs=P(None, "y"),
                           out_specs=P(None, "y"), axis_names={"y"})
         return inner(x)
 
@@ -403,7 +404,7 @@ def test_arguments_without_a_spec_reach_the_function_as_they_are():
     (ValueError, "keyword arguments are not supported; got x", lambda: over_mesh(double, in_specs=P(), out_specs=P())(x=A)),
     (ValueError, "axis_names={'z'} are not all axes", lambda: over_mesh(double, in_specs=P(), out_specs=P(), axis_names={"z"})(A)),
     (ValueError, r"AbstractMesh\('x': 4, axis_types=\(Auto,\)\) has no devices",
-     lambda: shard_map(double, mesh=AbstractMesh((4,), ("x",)), in_specs=P(), out_specs=P())(A)),
+     lambda: shard_map(double, mesh=AbstractMesh((4,), ("x",), AxisType.Auto), in_specs=P(), out_specs=P())(A)),
     (TypeError, r"is the same along the axes \('x',\), and the corresponding output carry varies.\n\nThis might be fixed by applying "
                 r"`jax.lax.pcast\(..., \('x',\), to='varying'\)` to the initial",
      lambda: over_mesh(lambda x: lax.fori_loop(0, 3, lambda i, c: c + x.sum(), 0.0)[None], in_specs=P("x"), out_specs=P("x"))(A)),

@@ -84,7 +84,7 @@ def test_devices_that_do_not_fit_are_refused():
 def test_lowering_without_devices_has_to_be_asked_for():
     with pytest.raises(ValueError, match="Passing lowering_platforms via .* is required when only AbstractMesh exists"):
         laminax.jit(jnp.sin).lower(struct(P("x")))
-    other = AbstractMesh((4,), ("x",))
+    other = AbstractMesh((4,), ("x",), AxisType.Auto)
     with pytest.raises(ValueError, match="meshes of different sizes.*one number of devices"):
         lower(lambda x, y: x + y, struct(P("x")), laminax.ShapeDtypeStruct((8, 8), np.float32, sharding=NamedSharding(other, P("x"))))
     on_one = laminax.ShapeDtypeStruct((8, 8), np.float32, sharding=SingleDeviceSharding(DEVICES[0]))

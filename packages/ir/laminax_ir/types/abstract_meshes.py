@@ -103,7 +103,7 @@ class AbstractMesh(NamedGrid):
     Args:
       axis_sizes: the size of each axis.
       axis_names: a hashable name per axis; a string for a mesh of one axis.
-      axis_types: one type for all axes, one per axis, or None: all `AxisType.Auto`.
+      axis_types: one type for all axes, one per axis, or None: all `AxisType.Explicit`, as in `make_mesh`.
       abstract_device: the kind of device that the mesh is of, a `sharding.AbstractDevice`, or None where that does not matter.
 
     Raises:
@@ -111,7 +111,7 @@ class AbstractMesh(NamedGrid):
 
     Example:
       >>> AbstractMesh((4, 2), ("data", "model"))
-      AbstractMesh('data': 4, 'model': 2, axis_types=(Auto, Auto))
+      AbstractMesh('data': 4, 'model': 2, axis_types=(Explicit, Explicit))
     """
 
     def __init__(self, axis_sizes: Sequence[int], axis_names: str | Sequence[Hashable],
@@ -119,7 +119,8 @@ class AbstractMesh(NamedGrid):
         self.abstract_device = abstract_device
         self.axis_sizes: tuple[int, ...] = tuple(axis_sizes)
         self.axis_names: tuple[Hashable, ...] = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
-        self.axis_types: tuple[AxisType, ...] = normal_axis_types("AbstractMesh", axis_types, len(self.axis_names))
+        self.axis_types: tuple[AxisType, ...] = normal_axis_types("AbstractMesh", axis_types, len(self.axis_names),
+                                                                       AxisType.Explicit)
         if len(self.axis_sizes) != len(self.axis_names):
             raise ValueError(f"AbstractMesh: {len(self.axis_sizes)} axis sizes, {self.axis_sizes}, but {len(self.axis_names)} names, "
                              f"{self.axis_names}. Name each axis.")
@@ -178,15 +179,15 @@ def _mesh_of_parts(sizes: tuple, names: tuple, types: tuple, abstract_device: An
     return AbstractMesh(sizes, names, types, abstract_device=abstract_device)
 
 
-def normal_axis_types(what: str, axis_types: Any, count: int) -> tuple[AxisType, ...]:
-    """One type per axis; Auto by default.
+def normal_axis_types(what: str, axis_types: Any, count: int, usual: AxisType = AxisType.Auto) -> tuple[AxisType, ...]:
+    """One type per axis, the usual one by default.
 
     Raises:
       TypeError: if a value is no axis type.
       ValueError: if their number is not `count`.
     """
     if axis_types is None:
-        return (AxisType.Auto,) * count
+        axis_types = usual
     types = (axis_types,) * count if isinstance(axis_types, AxisType) else tuple(axis_types)
     for kind in types:
         if not isinstance(kind, AxisType):

@@ -7,13 +7,13 @@ from laminax_ir.ops.elementwise import mul
 from laminax_ir.ops.shard_map import bind_shard_map
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.trace import extend_axis_env
-from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.partition_specs import P
 
 from .case import Case
 
-MESH = AbstractMesh((1,), ("i",))
+MESH = AbstractMesh((1,), ("i",), AxisType.Auto)
 
 
 def per_device(x, y):

@@ -22,7 +22,7 @@ from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.manual_axes import manual_axes, running_along
 from laminax_ir.tracing.trace import eval_trace, state
-from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.arguments import as_int, check_callable, check_hashable
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.partition_specs import PartitionSpec
@@ -231,7 +231,7 @@ class _Mapping:
         if is_inner:
             if self.devices is not None:
                 raise NotImplementedError(f"{self.title}: devices cannot be given for a pmap inside of another one. Leave them out.")
-            return AbstractMesh((size,), (name,))
+            return AbstractMesh((size,), (name,), AxisType.Auto)
         axes = [(name, size), *_inner_axes(closed, self.title)]
         names, sizes = zip(*axes)
         chosen = self.devices if self.devices is not None else runtime.local_devices(backend=self.backend)
