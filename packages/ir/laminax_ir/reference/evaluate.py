@@ -54,6 +54,8 @@ def evaluate(jaxpr: ClosedJaxpr | Jaxpr, *args: ArrayLike) -> list[np.ndarray]:
 def evaluate_primitive(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     """Computes one operation on concrete operands: what `bind` does outside every transformation."""
     avals = [get_aval(x) for x in operands]
+    if params.get("out_sharding") is not None:  # derivatives of products of split values ask for it; values here are whole
+        params = {**params, "out_sharding": None}
     out_avals = primitive.shape_rule(*avals, **params)
     values = [to_numpy(x, aval) for x, aval in zip(operands, avals)]
     if primitive.multiple_results:

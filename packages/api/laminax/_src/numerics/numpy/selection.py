@@ -124,7 +124,8 @@ def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "rais
     if mode == "raise":
         values = concrete_numpy("choose(mode='raise')", "the index array", a)
         if values.size and (values.min() < 0 or values.max() >= len(choices)):
-            raise ValueError(f"choose: an index is out of range for {len(choices)} choices; use mode='clip' or 'wrap'")
+            raise ValueError(f"invalid entry in choice array of choose: an index is out of range for {len(choices)} choices; "
+                             "use mode='clip' or 'wrap'")
     return _choose(a, list(choices), mode=mode)
 
 
