@@ -232,14 +232,15 @@ def test_draws_between_bounds_have_the_compilers_bits(shape):
     assert found[0] == found[1]
 
 
-def test_calls_of_a_compiled_program_stay_in_cpp(compiled: list[str], monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("operation, name", [(lax.neg, "jit_neg"), (lambda x: jnp.clip(x, 0, 1), "jit__clip")])
+def test_calls_of_a_compiled_program_stay_in_cpp(compiled: list[str], monkeypatch: pytest.MonkeyPatch, operation: Callable, name: str):
     """The first calls were sent to Python, which C++ remembers until it is told otherwise."""
     x = jnp.arange(3.0)
     for _ in range(MOST_CALLS + 4):
-        lax.neg(x)
-    assert compiled == ["jit_neg"]
+        operation(x)
+    assert compiled == [name]
     noted: list[Any] = []
     monkeypatch.setattr(recent_programs, "note", lambda owner, key: noted.append(key) or True)
     for _ in range(8):
-        lax.neg(x)
+        operation(x)
     assert not noted

@@ -313,7 +313,7 @@ class JitFunction:
     def run(self, call: Call, traced: TracedFunction) -> tuple[list[Any], Program | None]:
         """The results of a call, and the compiled program that gave them; None if the host computed it."""
         where = self.place(traced, call)
-        if self.owner is not None and (on_host := self._run_on_host(call, traced, where)) is not None:
+        if self.owner is not None and (on_host := self._run_on_host(self.owner, call, traced, where)) is not None:
             return on_host, None
         program = self.program(traced, call, where)
         try:
@@ -329,14 +329,17 @@ class JitFunction:
             note_largest_buffers(error, f"jit({self.name})", program, call.namer(self.fun), len(call.leaves))
             raise
 
-    def _run_on_host(self, call: Call, traced: TracedFunction, where: runtime.Device | Partitioning) -> list[Any] | None:
+    def _run_on_host(self, owner: Owner, call: Call, traced: TracedFunction,
+                     where: runtime.Device | Partitioning) -> list[Any] | None:
         """The results of an eager call that is not worth compiling yet; None if it is."""
         if where not in traced.on_host:
             traced.on_host[where] = host_program(self.name, traced.closed, where)
-        host = traced.on_host[where]
-        outs = None if host is None else host.run(call.leaves)
+        if (host := traced.on_host[where]) is None:
+            return None
+        outs = host.run(call.leaves)
         if outs is None:
             traced.on_host[where] = None
+            owner.drop_entries()  # C++ has sent such calls to Python for good, since the first
         return outs
 
     def bind(self, call: Call, traced: TracedFunction) -> Any:
