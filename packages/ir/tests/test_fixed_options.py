@@ -12,9 +12,15 @@ from laminax_ir.options.fixed_options import FIXED
 
 @pytest.mark.parametrize("name", FIXED)
 def test_they_can_be_read_and_set_to_their_value_only(name):
-    value, reason = FIXED[name]
+    value, reason, others = FIXED[name]
     assert config.read(f"jax_{name}") == value
     config.update(f"jax_{name}", value)
+    for same in others:
+        config.update(f"jax_{name}", same)
+        assert config.read(name) == same
+    config.update(f"jax_{name}", value)
+    if True in others:
+        return
     other = (not value) if isinstance(value, bool) else "another" if value is None or isinstance(value, str) else value + 1
     with pytest.raises(ValueError, match=f"^{name} cannot be .*since ") as caught:
         config.update(f"jax_{name}", other)
@@ -37,6 +43,7 @@ def test_jax_variables_set_options_behind_laminax_ones():
 def test_variables_that_ask_for_what_is_missing_are_warned_of():
     program = "from laminax_ir.options import fixed_options as f; f.warn_of_environment()"
     assert "JAX_ENABLE_PGLE=true has no effect" in run(program, JAX_ENABLE_PGLE="true")[1]
+    assert run(program, JAX_REMAT3="1", JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES="all")[1] == ""
     assert run(program, JAX_ENABLE_PGLE="0", JAX_USE_SHARDY_PARTITIONER="1", JAX_USE_MAGMA="auto")[1] == ""
 
 

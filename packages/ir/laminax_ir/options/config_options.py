@@ -55,13 +55,14 @@ def _check_integer(value: Any) -> int:
 integer = ValueType("an int", _check_integer, int)
 
 
-def _only(value: Any, reason: str) -> ValueType:
-    """The type of an option that has one value."""
+def _only(value: Any, reason: str, others: tuple[Any, ...] = ()) -> ValueType:
+    """The type of an option that has one value, and perhaps others that mean the same."""
 
     def check(given: Any) -> Any:
-        if given != value or isinstance(given, bool) != isinstance(value, bool):
-            raise ValueError
-        return value
+        for known in (value, *others):
+            if given == known and isinstance(given, bool) == isinstance(known, bool):
+                return known
+        raise ValueError
 
     return ValueType(f"{value!r}, since {reason}", check, check)
 
@@ -268,8 +269,8 @@ def find(name: str) -> Option:
     for spelling in spellings:
         if spelling in FIXED:
             if spelling not in _fixed:
-                value, reason = FIXED[spelling]
-                _fixed[spelling] = define(spelling, value, _only(value, reason), f"Cannot be chosen: {reason}.", variables=(),
+                value, reason, others = FIXED[spelling]
+                _fixed[spelling] = define(spelling, value, _only(value, reason, others), f"Cannot be chosen: {reason}.", variables=(),
                                           is_listed=False, example=f">>> laminax.config.update({spelling!r}, {value!r})  # the only value")
             return _fixed[spelling]
     import difflib  # only on the way to an error

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 
 class Fixed(NamedTuple):
-    """The only value, and the reason, which completes the sentence "since ..."."""
+    """The only value, and the reason, which completes the sentence "since ..."; other values that may be set, since they mean the same."""
     value: Any
     reason: str
+    others: tuple[Any, ...] = ()
 
 
 _NO_PALLAS = "laminax has no Pallas"
@@ -22,6 +23,7 @@ _NO_PROFILES = "compilation guided by profiles is not supported"
 _ONE_WAY = "laminax has one implementation only"
 _NO_CHECKS = "there are no checks inside compiled programs but those of laminax.experimental.checkify"
 _EFFORT = "newer versions of jaxlib have no such setting; set optimization_level or memory_fitting_level"
+_XLA_CACHES = ("all", "xla_gpu_per_fusion_autotune_cache_dir", "xla_gpu_kernel_cache_file")
 _XLA_FLAGS = "it is not passed to XLA; set it in the environment, in XLA_FLAGS or as the variable of the platform"
 
 FIXED: dict[str, Fixed] = {
@@ -65,7 +67,8 @@ FIXED: dict[str, Fixed] = {
     "pallas_use_mosaic_gpu": Fixed(True, _NO_PALLAS),
     "pallas_verbose_errors": Fixed(False, _NO_PALLAS),
     "persistent_cache_enable_xla_caches": Fixed("none",
-                                                "XLA's own caches are not kept beside the compiled programs; name them in XLA_FLAGS"),
+                                                "compiled programs are kept whole, and XLA's own caches for GPUs not beside them; name "
+                                                "them in XLA_FLAGS", _XLA_CACHES),
     "pgle_aggregation_percentile": Fixed(90, _NO_PROFILES),
     "pgle_profiling_runs": Fixed(3, _NO_PROFILES),
     "pjrt_client_create_options": Fixed(None, "clients take their options from the environment, or from laminax_runtime.register_plugin"),
@@ -73,10 +76,10 @@ FIXED: dict[str, Fixed] = {
     "ragged_dot_use_gpu_pallas_triton_lowering": Fixed(False, _NO_PALLAS),
     "ragged_dot_use_ragged_dot_instruction": Fixed(True, _ONE_WAY),
     "refs_to_pins": Fixed(False, "references are discharged before a program is compiled"),
-    "remat3": Fixed(False, _ONE_WAY),
+    "remat3": Fixed(False, _ONE_WAY, (True,)),
     "remove_custom_partitioning_ptr_from_cache_key": Fixed(False, "custom partitioning is not supported"),
     "rocm_visible_devices": Fixed("all", "devices are chosen in the environment: ROCR_VISIBLE_DEVICES"),
-    "scan3": Fixed(False, _ONE_WAY),
+    "scan3": Fixed(False, _ONE_WAY, (True,)),
     "send_traceback_to_runtime": Fixed("off", "tracebacks stay in Python"),
     "serialization_version": Fixed(0, "exported programs have one format"),
     "share_binary_between_hosts": Fixed(False, "each process compiles for itself, or takes what the compilation cache has"),
@@ -102,7 +105,7 @@ def warn_of_environment() -> None:
     """Warns of variables such as JAX_ENABLE_PGLE=true that ask for what laminax does not have."""
     for variable, text in os.environ.items():
         name = variable.removeprefix("JAX_").lower()
-        if variable.startswith("JAX_") and name in FIXED and not _means(text, FIXED[name].value):
+        if variable.startswith("JAX_") and (fixed := FIXED.get(name)) and not any(_means(text, x) for x in (fixed.value, *fixed.others)):
             warnings.warn(f"{variable}={text} has no effect: {name} is always {FIXED[name].value!r}, since {FIXED[name].reason}.",
                           RuntimeWarning, stacklevel=3)
 
