@@ -9,6 +9,7 @@ from laminax_runtime import _jaxlib
 import laminax
 from laminax import lax
 from laminax import numpy as jnp
+from laminax.scipy.sparse.linalg import cg
 
 _SIGMA, _RHO, _BETA = 10.0, 28.0, 8 / 3
 
@@ -224,3 +225,31 @@ def test_short_reductions_are_a_part_of_their_loop():
     assert "__ynn_fusion" in laminax.jit(run, compiler_options=asked_for).lower(x).compile().as_text()
     with config.cpu_kernels(False):
         assert "__ynn_fusion" in laminax.jit(lambda x: run(x)).lower(x).compile().as_text()
+
+
+@pytest.mark.skipif(not _jaxlib.has_new_cpu_compiler, reason="the compiler of jaxlib 0.10 has no library for reductions")
+def test_products_in_a_loop_of_short_reductions():
+    """Newton's direction for a linear classifier of weighted examples by conjugate gradients, against the Hessian of NumPy."""
+    def loss(theta, weights, x, y):
+        scores = x @ theta[:-1] + theta[-1]
+        entropy = -jnp.take_along_axis(laminax.nn.log_softmax(scores), y[:, None], axis=1)[:, 0]
+        return jnp.mean(weights * entropy) + 0.005 * jnp.sum(theta**2)
+
+    def direction(theta, right, *data):
+        return cg(lambda v: laminax.jvp(lambda theta: laminax.grad(loss)(theta, *data), (theta,), (v,))[1], right, maxiter=200, tol=1e-6)[0]
+
+    rng = np.random.default_rng(0)
+    x, y, weights = rng.normal(size=(100, 64)).astype(np.float32), rng.integers(0, 10, 100), rng.uniform(size=100).astype(np.float32)
+    theta, right = (0.1 * rng.normal(size=(2, 65, 10))).astype(np.float32)
+    rows = np.hstack([x, np.ones((100, 1))])
+    odds = np.exp(rows @ theta)
+    odds /= odds.sum(1, keepdims=True)
+    curvature = np.einsum("ni,ij->nij", odds, np.eye(10)) - np.einsum("ni,nj->nij", odds, odds)
+    hessian = np.einsum("n,np,nij,nq->piqj", weights, rows, curvature, rows).reshape(650, 650) / 100 + 0.01 * np.eye(650)
+    expected = np.linalg.solve(hessian, right.ravel().astype(np.float64)).reshape(65, 10)
+
+    def twice(right, *data):
+        return lax.fori_loop(0, 2, lambda _, kept: (direction(theta, kept[1], *data), kept[1]), (right, right))[0]
+
+    result = laminax.jit(twice)(right, weights, x, y)
+    np.testing.assert_allclose(result, expected, rtol=1e-3, atol=1e-3 * abs(expected).max())

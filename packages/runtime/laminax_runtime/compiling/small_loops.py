@@ -24,7 +24,7 @@ from typing import Any, Mapping
 
 from laminax_runtime import _jaxlib
 
-_LIBRARY, _FOR_PRODUCTS = "xla_cpu_experimental_ynn_fusion_type", "LIBRARY_FUSION_TYPE_DOT"
+_LIBRARY, _FOR_PRODUCTS = "xla_cpu_experimental_ynn_fusion_type", "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"
 _OPTION = b"xla_cpu_small_while_loop_byte_threshold"
 _BACKEND_OPTIONS = 500  # the field of `DebugOptions`, a map: its entries have a key and a value
 LIMIT = 1 << 20
@@ -40,7 +40,11 @@ def with_small_loops_as_kernels(compile_options: _jaxlib.CompileOptions) -> _jax
 
 def without_library_for_reductions(compiler_options: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """Options by which the compiler calls its library for products only, so that reductions are a part of a loop's kernel (see
-    `laminax_lowering.writing.reduction_counts`); what the user's options or XLA_FLAGS say of it prevails."""
+    `laminax_lowering.writing.reduction_counts`); what the user's options or XLA_FLAGS say of it prevails.
+
+    For products one at a time, as by default: with `LIBRARY_FUSION_TYPE_DOT`, products with their neighbours, jaxlib 0.12.0.1 reads
+    memory that nothing was written to, in conjugate gradients with the Hessian of a classifier, say.
+    """
     given = compiler_options or {}
     if not _jaxlib.has_new_cpu_compiler or _LIBRARY in given or _LIBRARY in os.environ.get("XLA_FLAGS", ""):
         return compiler_options
