@@ -365,6 +365,35 @@ def test_sylvester_of_batches(method):
     np.testing.assert_allclose(a @ x + x @ b, np.broadcast_to(c, x.shape), atol=1e-3)
 
 
+@pytest.mark.parametrize("method", ["schur", "eigen"])
+def test_sylvester_where_ranks_are_not_promoted(method):
+    """Both methods: the sums of eigenvalues were a matrix and a vector in one of them."""
+    rng = np.random.default_rng(5)
+    a, b, x = (rng.normal(size=size) for size in [(2, 2), (3, 3), (2, 3)])
+    with laminax.numpy_rank_promotion("raise"):
+        found = linalg.solve_sylvester(a.astype(np.float32), b.astype(np.float32), (a @ x + x @ b).astype(np.float32), method=method)
+    np.testing.assert_allclose(found, x, atol=1e-3)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 15])
+@pytest.mark.parametrize("is_triangular_in_blocks", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_rsf2csf_is_scipys(n, is_triangular_in_blocks, dtype):
+    """The same eigenvalue of each block comes first, and where T is not quasi-triangular the same elements are changed."""
+    rng = np.random.default_rng(n)
+    t, z = (rng.normal(size=(n, n)) + (1j * rng.normal(size=(n, n)) if dtype == np.complex128 else 0) for _ in range(2))
+    if is_triangular_in_blocks:
+        t = np.triu(t, -1) * (1 - np.diag(np.arange(n - 1) % 2, -1) if n > 1 else 1)  # every second element below the diagonal
+    with laminax.enable_x64(True):
+        for found, expected in zip(linalg.rsf2csf(t.astype(dtype), z.astype(dtype)), scipy.linalg.rsf2csf(t, z)):
+            np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+def test_convolution_matrix_refuses_scalars():
+    with pytest.raises(ValueError, match=r"a must be at least 1-dimensional, got f32\[\]. Give \[a\]"):
+        linalg.convolution_matrix(jnp.float32(5), 3)
+
+
 def test_leslie_of_batches_where_ranks_are_not_promoted():
     f, s = np.arange(6.0, dtype=np.float32).reshape(2, 3), np.arange(4.0, dtype=np.float32).reshape(2, 2)
     with laminax.numpy_rank_promotion("raise"):

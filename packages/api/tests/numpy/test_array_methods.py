@@ -112,3 +112,22 @@ def test_traced_arrays_have_the_methods_of_arrays(method):
     x = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
     found = laminax.jit(lambda x: getattr(x, method)())(x)
     np.testing.assert_allclose(found, getattr(x, method)(), rtol=1e-5, atol=1e-6)
+
+
+def test_membership_of_vectors():
+    x = jnp.arange(4.0)
+    assert 1 in x and jnp.float32(3) in x and np.array(2) in x and 7 not in x and np.nan not in jnp.array([np.nan])
+    assert 1 not in jnp.zeros(0) and True in jnp.array([False, True])
+    with pytest.raises(laminax.errors.TracerBoolConversionError):
+        laminax.jit(lambda x: 1 in x)(x)
+
+
+@pytest.mark.parametrize("array, element, error, words", [
+    (np.zeros((2, 2)), 1, ValueError, r"__contains__: search array must be one-dimensional, got f32\[2,2\]"),
+    (np.zeros(()), 1, ValueError, r"__contains__: search array must be one-dimensional, got f32\[\]"),
+    (np.zeros(2), np.zeros(2), ValueError, r"__contains__: query value must be a scalar, got f\d\d\[2\]"),
+    (np.zeros(2), "a", TypeError, "__contains__: unsupported operand type <class 'str'>"),
+])
+def test_what_membership_refuses(array, element, error, words):
+    with pytest.raises(error, match=words):
+        element in jnp.asarray(array, np.float32)

@@ -129,6 +129,15 @@ def test_matrix_norms(ord):
     close(jnp.linalg.matrix_norm(CUBE, ord=ord), np.linalg.matrix_norm(CUBE, ord=ord))
 
 
+@pytest.mark.parametrize("ord", ["fro", "nuc", 1, 2, np.inf])
+@pytest.mark.parametrize("shape", [(0, 2), (2, 0), (3, 0, 0)])
+def test_norms_of_empty_matrices_are_0(shape, ord):
+    """The norm of the zero map; NumPy has no maximum of no numbers and raises for some of them."""
+    found = jnp.linalg.matrix_norm(np.zeros(shape, np.complex64), ord=ord)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, np.zeros(shape[:-2]))
+
+
 @pytest.mark.parametrize("p", [None, -2, 1, "fro", np.inf])
 def test_cond(p):
     close(jnp.linalg.cond(A, p), np.linalg.cond(A, p))

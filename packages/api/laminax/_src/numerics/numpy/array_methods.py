@@ -76,6 +76,7 @@ def _shared_members() -> dict[str, Any]:
     table.update({name: property(_method(name, module, function)) for name, (module, function) in _PROPERTIES.items()})
     table.update({
         "__getitem__": _method("__getitem__", "indexing", "getitem"), "__iter__": _method("__iter__", "indexing", "iterate"),
+        "__contains__": _method("__contains__", "set_ops", "contains"),
         "__round__": _method("__round__", "rounding", "round_method"), "__reversed__": _method("__reversed__", "reshaping", "flipud"),
         "__array_namespace__": _array_namespace, "to_device": _to_device,
     })

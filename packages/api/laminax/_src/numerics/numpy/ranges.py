@@ -120,8 +120,8 @@ def _host_scalar(name: str, x: Any) -> Any:
             raise ValueError(f"arange: arguments must be scalars, got {name} of shape {np.shape(x)}")
         x = np.asarray(x).item()
     if isinstance(x, complex):
-        raise ValueError(f"arange: complex start, stop or step is not supported, got {x}; complex numbers have no order. Give real "
-                         f"ones, and dtype=complex for a complex result.")
+        raise ValueError(f"Passing complex start/stop/step to jnp.arange is no longer supported, got {x}: complex numbers have no order. "
+                         f"Give real ones, and dtype=complex for a complex result.")
     return x
 
 

@@ -122,7 +122,8 @@ def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "rais
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"choose: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
     if mode == "raise":
-        values = concrete_numpy("choose(mode='raise')", "the index array", a)
+        values = concrete_numpy("choose(mode='raise')", "the index array", a, "The error occurred because jnp.choose was jit-compiled "
+                                "with mode='raise'. Use mode='wrap' or mode='clip' instead.")
         if values.size and (values.min() < 0 or values.max() >= len(choices)):
             raise ValueError(f"invalid entry in choice array of choose: an index is out of range for {len(choices)} choices; "
                              "use mode='clip' or 'wrap'")

@@ -23,6 +23,7 @@ from laminax_ir.ops.reduction import reduce_or, reduce_sum
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.symbolic.symbolic_dims import size_of
 from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval, is_array_like
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy.arguments import (
@@ -227,6 +228,28 @@ def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: Array
 
 
 # --- sets ---
+
+
+def contains(x: Any, element: Any) -> Array:
+    """What `element in x` asks: whether one of the elements of a vector equals a scalar. Python takes the truth of the result.
+
+    Args:
+      x: [n].
+      element: a scalar.
+
+    Raises:
+      TypeError: if element is no number, nor an array.
+      ValueError: if x has another number of axes than one, or element is no scalar.
+    """
+    if not is_array_like(element):
+        raise TypeError(f"Array.__contains__: unsupported operand type {type(element)}. A number or a scalar array is expected")
+    if len(x.shape) != 1:
+        raise ValueError(f"Array.__contains__: search array must be one-dimensional, got {get_aval(x).str_short()}. "
+                         "jax.numpy.isin(element, array) takes any shape.")
+    if shape_of(element):
+        raise ValueError(f"Array.__contains__: query value must be a scalar, got {get_aval(element).str_short()}. "
+                         "jax.numpy.isin(elements, array) tells it for each element.")
+    return (x == element).any()
 
 
 def isin(element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = False, invert: bool = False, *, method: str = "auto") -> Array:

@@ -197,7 +197,11 @@ def _rsf2csf(T: ArrayLike, Z: ArrayLike) -> tuple[Array, Array]:
 
 
 def _rsf2csf_matrix(T: Array, Z: Array) -> tuple[Array, Array]:
+    """Of the two eigenvalues of a block, the first row gets that which is farther from the block's last element, as LAPACK orders them;
+    SciPy, whose result this is, takes them from there. Rows are changed from the block on and columns up to it, also if T is not
+    quasi-triangular."""
     n, eps = T.shape[0], float(np.finfo(T.dtype).eps)
+    places = np.arange(n)
 
     def step(i: ArrayLike, matrices: tuple[ArrayLike, ...]) -> tuple[Array, Array]:
         """The block of rows m - 1 and m, from the last one up."""
@@ -206,14 +210,17 @@ def _rsf2csf_matrix(T: Array, Z: Array) -> tuple[Array, Array]:
         block = slicing.dynamic_slice(T, (m - 1, m - 1), (2, 2))
         (a, b), (c, d) = block
         half = (a - d) / 2
-        mu = half + jnp.sqrt(half * half + b * c)
+        root = jnp.sqrt(half * half + b * c)
+        mu = half + jnp.where(jnp.real(half.conj() * root) < 0, -root, root)
         r = jnp.hypot(abs(mu), abs(c)).astype(T.dtype)
         is_block = abs(c) > eps * (abs(a) + abs(d))
         cosine, sine = jnp.where(is_block, mu / r, 1), jnp.where(is_block, c / r, 0)
         rotation = jnp.stack([jnp.stack([cosine.conj(), sine]), jnp.stack([-sine, cosine])])
         back = rotation.conj().T
-        T = slicing.dynamic_update_slice(T, _product(rotation, slicing.dynamic_slice(T, (m - 1, 0), (2, n))), (m - 1, 0))
-        T = slicing.dynamic_update_slice(T, _product(slicing.dynamic_slice(T, (0, m - 1), (n, 2)), back), (0, m - 1))
+        rows = slicing.dynamic_slice(T, (m - 1, 0), (2, n))
+        T = slicing.dynamic_update_slice(T, jnp.where(places[None] >= m - 1, _product(rotation, rows), rows), (m - 1, 0))
+        columns = slicing.dynamic_slice(T, (0, m - 1), (n, 2))
+        T = slicing.dynamic_update_slice(T, jnp.where(places[:, None] <= m, _product(columns, back), columns), (0, m - 1))
         Z = slicing.dynamic_update_slice(Z, _product(slicing.dynamic_slice(Z, (0, m - 1), (n, 2)), back), (0, m - 1))
         return T.at[m, m - 1].set(0), Z
 
@@ -371,7 +378,7 @@ def _sylvester_by_schur(A: ArrayLike, B: ArrayLike, C: ArrayLike) -> tuple[Array
 
 def _sylvester_by_eigenvectors(A: ArrayLike, B: ArrayLike, C: ArrayLike) -> tuple[Array, Array]:
     (a, U), (b, V) = factorizations.eig(A), factorizations.eig(B)
-    sums = a[:, None] + b
+    sums = a[:, None] + b[None]
     return _product(U, equations.solve(U, _product(convert(C, U.dtype), V)) / sums, equations.inv(V)), sums
 
 

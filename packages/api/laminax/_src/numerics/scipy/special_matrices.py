@@ -281,7 +281,7 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
       [..., k, n], k being m + n - 1, max(m, n) or max(m, n) - min(m, n) + 1.
 
     Raises:
-      ValueError: if n is not positive, a is empty, or the mode is unknown.
+      ValueError: if n is not positive, a is a scalar or empty, or the mode is unknown.
 
     Example:
       >>> convolution_matrix(jnp.array([1, 2]), 2)
@@ -292,6 +292,9 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
       Array([ 1, 12, 20], dtype=int32)
     """
     n = operator.index(n)
+    if not shape_of(ensure_array("convolution_matrix", a)):
+        raise ValueError(f"convolution_matrix: a must be at least 1-dimensional, got {get_aval(a).str_short()}. Give [a] for a vector of "
+                         "one element.")
     if n <= 0:
         raise ValueError(f"convolution_matrix: n must be a positive integer; got {n}")
     if mode not in ("full", "same", "valid"):

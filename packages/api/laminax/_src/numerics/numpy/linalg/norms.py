@@ -87,7 +87,8 @@ def _matrix_norm(x: ArrayLike, ord: Any, axes: tuple[int, ...], keepdims: bool) 
     if ord not in ("nuc", 2, -2):
         raise ValueError(f"Invalid order {ord!r} for matrix norm: 'fro', 'nuc', 1, -1, 2, -2, inf or -inf is expected")
     s = la.svd(jnp.moveaxis(x, axes, (-2, -1)), compute_uv=False)
-    result = jnp.sum(s, axis=-1) if ord == "nuc" else s[..., 0 if ord == 2 else -1]
+    result = jnp.sum(s, axis=-1) if ord == "nuc" else s[..., -1] if ord == -2 else \
+        s[..., 0] if s.shape[-1] else jnp.zeros(s.shape[:-1], s.dtype)  # the largest of no singular values is 0, as their sum
     return jnp.expand_dims(result, tuple(sorted(axes))) if keepdims else result
 
 
