@@ -7,6 +7,7 @@ Oracles: CPython's `math`, `cmath` and unbounded integers, one element at a time
 from __future__ import annotations
 
 import cmath
+import inspect
 import math
 import struct
 
@@ -17,7 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import elementwise_primitives, special
 from laminax_ir.options.config import enable_x64
+from laminax_ir.programs.primitive import Primitive, Trait
 from laminax_ir.recording.staging import stage
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
@@ -569,3 +572,28 @@ def test_atan2_of_complex_numbers():
         y, x = (rng.normal(size=20) + 1j * rng.normal(size=20) for _ in range(2))
         np.testing.assert_allclose(np.tan(op.atan2(y, x)), y / x, rtol=1e-12)
         np.testing.assert_allclose(op.atan2(y.real + 0j, x.real + 0j), np.arctan2(y.real, x.real), atol=1e-12)
+
+
+_POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
+OF_ONE_OPERAND = [
+    *(p for p in vars(elementwise_primitives).values() if isinstance(p, Primitive) and p.name != "select_n"
+      and [parameter.kind for parameter in inspect.signature(p.shape_rule).parameters.values()].count(_POSITIONAL) == 1),
+    *(getattr(special, f"{name}_p") for name in ("erf", "erfc", "erf_inv", "lgamma", "digamma", "bessel_i0e", "bessel_i1e"))]
+PARAMETERS = {"integer_pow": {"y": 2}, "reduce_precision": {"exponent_bits": 8, "mantissa_bits": 7},
+              "round": {"rounding_method": op.RoundingMethod.TO_NEAREST_EVEN}}
+
+
+@pytest.mark.parametrize("primitive", OF_ONE_OPERAND, ids=str)
+def test_traits_say_what_is_0_at_0_and_what_is_additive(primitive):
+    dtype = {"real": np.complex64, "imag": np.complex64, "conj": np.complex64, "not": np.int32, "population_count": np.int32,
+             "clz": np.int32}.get(primitive.name, np.float32)
+    params = {"input_dtype": np.dtype(dtype)} if primitive.name == "conj" else PARAMETERS.get(primitive.name, {})
+
+    def value(x):
+        return complex(primitive.bind(np.asarray(x, dtype), **params))
+
+    known = {Trait.ZERO_AT_ZERO, Trait.ADDITIVE} & primitive.traits
+    assert (value(0) == 0) == bool(known) or primitive.name == "integer_pow"  # whose parameter decides
+    pairs = ((1, 2), (2, -1), (1, 1)) if dtype is np.int32 else ((0.75, 0.5), (0.5, -0.25), (0.375, 0.25))
+    sums = [value(x) + value(y) == value(x + y) for x, y in pairs]
+    assert all(sums) == (Trait.ADDITIVE in known) or primitive.name == "reduce_precision"  # which keeps these as they are

@@ -56,6 +56,11 @@ def test_containers_and_arrays_that_are_not_sparse(rng):
     np.testing.assert_array_equal(out["same"], np.arange(3))
 
 
+def test_bits_are_counted():  # an operation without a rule of its own: its trait says that it is 0 at 0
+    mat = BCOO((jnp.array([4, 3, 1]), jnp.array([[0], [2], [2]])), shape=(3,))
+    np.testing.assert_array_equal(sparsify(jnp.bitwise_count)(mat).todense(), [1, 0, 1])  # 3 + 1 is 0b100
+
+
 def test_rows_stay_rows(rng):
     x = rng.integers(-1, 2, (3, 4)).astype(np.float32)
     mat = BCSR.fromdense(x)
@@ -102,6 +107,8 @@ def test_derivative_rules_of_the_user(rng):
 
 @pytest.mark.parametrize("f, error, message", [
     (jnp.cos, NotImplementedError, r"^sparse rule for cos is not implemented because it would result in dense output\. .*todense"),
+    (lambda x: x < 1, NotImplementedError, "sparse rule for lt is not implemented because it would result in dense output"),
+    (lambda x: jnp.maximum(x, 1), NotImplementedError, r"sparse rule for max is not implemented\."),
     (jnp.max, NotImplementedError, r"^sparse rule for reduce_max is not implemented\."),
     (lambda x: jnp.concatenate([x, jnp.ones(5)]), NotImplementedError, "Concatenation between sparse and dense"),
     (lambda x: lax.cond(True, lambda y: y, sparse.todense, x), TypeError,

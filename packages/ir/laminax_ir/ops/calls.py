@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 jit_p = Primitive("jit", multiple_results=True, family="calls", traits=(*CALL_TRAITS, Trait.PASSES_STASHES))
 checkpoint_p = Primitive("checkpoint", multiple_results=True, family="calls", traits=(*CALL_TRAITS, Trait.PASSES_STASHES))
-name_p = Primitive("name", family="calls", traits=CALL_TRAITS)
+name_p = Primitive("name", family="calls", traits=(*CALL_TRAITS, Trait.ADDITIVE))
 custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True, family="calls", traits=CALL_TRAITS)
 custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True, family="calls", traits=CALL_TRAITS)
 custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True, family="calls", traits=(*CALL_TRAITS, Trait.STASHES))

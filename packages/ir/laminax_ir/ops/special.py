@@ -35,13 +35,13 @@ def _floating(name: str, *traits: Trait) -> Primitive:
     return primitive
 
 
-erf_p = _floating("erf", Trait.FOLLOWS_HASHES)
+erf_p = _floating("erf", Trait.ZERO_AT_ZERO, Trait.FOLLOWS_HASHES)
 erfc_p = _floating("erfc")
-erf_inv_p = _floating("erf_inv", Trait.FOLLOWS_HASHES)
+erf_inv_p = _floating("erf_inv", Trait.ZERO_AT_ZERO, Trait.FOLLOWS_HASHES)
 lgamma_p = _floating("lgamma")
 digamma_p = _floating("digamma")
 bessel_i0e_p = _floating("bessel_i0e")
-bessel_i1e_p = _floating("bessel_i1e")
+bessel_i1e_p = _floating("bessel_i1e", Trait.ZERO_AT_ZERO)
 polygamma_p = _floating("polygamma")
 zeta_p = _floating("zeta")
 igamma_p = _floating("igamma")

@@ -26,6 +26,8 @@ class Trait(enum.Enum):
     NAMES_AXES = "what it does depends on the devices, or the examples, along named axes"
     CALLS_PYTHON = "a Python function computes the results"
     ELEMENTWISE = "each element of the result is made of the operands' elements at its place, to which they are broadcast"
+    ZERO_AT_ZERO = "of one operand, and 0 where that is 0"
+    ADDITIVE = "of one operand, and for a sum the sum of the results for its terms; so 0 at 0, too"
     TYPES_ITS_RESULTS = "the shape rule says of the results how they are split and where they lie, too"
     PASSES_RESULTS_ON = "the results are those of the programs that it calls, or its operands, and no values of its own"
     STASHES = "hands references among its operands to a backward rule"

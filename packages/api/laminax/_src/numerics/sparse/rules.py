@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
-from laminax_ir.ops import control_flow, loops, special
+from laminax_ir.ops import control_flow, loops
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.calls import CustomJVPCall, checkpoint_p, custom_jvp_call_p, jit_p, name_p
+from laminax_ir.ops.calls import CustomJVPCall, checkpoint_p, custom_jvp_call_p, jit_p
 from laminax_ir.ops.contraction import dot_general_p
 from laminax_ir.ops.control_flow import platform_switch
 from laminax_ir.ops.control_primitives import cond_p, scan_p, while_p
+from laminax_ir.ops.conversion import convert_element_type_p
 from laminax_ir.ops.convolution import conv_general_dilated_p
 from laminax_ir.ops.hints import todense_p
 from laminax_ir.ops.indexing import gather_p
@@ -31,17 +32,12 @@ from laminax._src.numerics.sparse.base import is_sparse, with_data
 from laminax._src.numerics.sparse.bcoo import BCOO
 from laminax._src.numerics.sparse.bcsr import BCSR
 from laminax._src.numerics.sparse.entries import broadcast_batches, places
-from laminax._src.numerics.sparse.transform import dense_results, interpret, sparse_rules
+from laminax._src.numerics.sparse.transform import interpret, of_elements, sparse_rules
 
 if TYPE_CHECKING:
     from laminax_ir.ops.indexing import GatherDimensionNumbers
     from laminax_ir.programs.primitive import Primitive
     from laminax_ir.types.annotations import Array, ArrayLike
-
-dense_results.update((  # not 0 at 0
-    op.acos_p, op.acosh_p, op.cos_p, op.cosh_p, op.exp_p, op.exp2_p, op.log_p, op.log2_p, op.one_minus_square_p, op.logistic_p, op.rsqrt_p,
-    op.is_finite_p, op.not_p, op.eq_p, op.ne_p, op.lt_p, op.le_p, op.gt_p, op.ge_p, special.bessel_i0e_p, special.digamma_p,
-    special.erfc_p, special.lgamma_p))
 
 
 def _rule(*primitives: Primitive) -> Callable:
@@ -57,41 +53,14 @@ def _only_bcoo(primitive: Any, *operands: Any) -> None:
             raise NotImplementedError(f"sparse rule for {primitive} is not implemented for BCSR arrays. Use to_bcoo().")
 
 
-# --- of one operand: 0 at 0 ---
+# --- of one operand; most are known by their traits (`transform.py`) ---
 
 
-def _linear(primitive: Any) -> None:
-    """Of the values: f(a + b) is f(a) + f(b), so that entries at the same place may stay."""
-    @_rule(primitive)
-    def rule(x: BCOO, **params: Any) -> BCOO:
-        return with_data(x, primitive.bind(x.data, **params))
-
-
-def _nonlinear(primitive: Any) -> None:
-    """Of the sum of the entries at a place."""
-    @_rule(primitive)
-    def rule(x: BCOO | BCSR, **params: Any) -> BCOO | BCSR:
-        return _of_elements(primitive, x, **params)
-
-
-def _of_elements(primitive: Any, x: BCOO | BCSR, **params: Any) -> BCOO | BCSR:
-    x = x if x.unique_indices else x.sum_duplicates(nse=x.nse, remove_zeros=False)
-    return with_data(x, primitive.bind(x.data, **params))
-
-
-for _p in (op.neg_p, op.real_p, op.imag_p, op.copy_p, op.conj_p, op.stop_gradient_p, name_p):
-    _linear(_p)
-for _p in (op.abs_p, op.asin_p, op.asinh_p, op.atan_p, op.atanh_p, op.cbrt_p, op.ceil_p, op.expm1_p, op.floor_p, op.log1p_p, op.round_p,
-           op.sign_p, op.sin_p, op.sinh_p, op.sqrt_p, op.square_p, op.tan_p, op.tanh_p, special.bessel_i1e_p, special.erf_p,
-           special.erf_inv_p, op.reduce_precision_p):
-    _nonlinear(_p)
-
-
-@_rule(op.convert_element_type_p)
+@_rule(convert_element_type_p)
 def _convert(x: BCOO, *, new_dtype: np.dtype, **params: Any) -> Any:
     if np.can_cast(x.dtype, new_dtype, "safe"):
-        return with_data(x, op.convert_element_type_p.bind(x.data, new_dtype=new_dtype, **params))
-    return _of_elements(op.convert_element_type_p, x, new_dtype=new_dtype, **params)
+        return with_data(x, convert_element_type_p.bind(x.data, new_dtype=new_dtype, **params))
+    return of_elements(convert_element_type_p, x, new_dtype=new_dtype, **params)
 
 
 @_rule(op.integer_pow_p)
@@ -100,7 +69,7 @@ def _integer_pow(x: BCOO, *, y: Any) -> Any:
         raise NotImplementedError(f"sparse rule for integer_pow with non-positive exponent {y} is not implemented because it would result "
                                   "in dense output. If this is your intent, use sparse.todense() to convert your argument to a dense "
                                   "array.")
-    return _of_elements(op.integer_pow_p, x, y=y)
+    return of_elements(op.integer_pow_p, x, y=y)
 
 
 @_rule(todense_p)

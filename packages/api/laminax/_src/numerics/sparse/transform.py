@@ -9,9 +9,10 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
+from laminax_ir.ops.elementwise import eq_p, ge_p, gt_p, le_p, lt_p, ne_p
 from laminax_ir.ops.hints import todense as mark_dense
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Literal
-from laminax_ir.programs.primitive import Primitive
+from laminax_ir.programs.primitive import Primitive, Trait
 from laminax_ir.pytrees import pytree
 from laminax_ir.tracing.trace import Tracer, state
 from laminax_ir.tracing.tracebacks import api_boundary
@@ -20,16 +21,17 @@ from laminax_ir.types.avals import ShapeDtypeStruct
 
 from laminax._src.numerics.floor import make_jaxpr
 from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.sparse.base import is_sparse
+from laminax._src.numerics.sparse.base import is_sparse, with_data
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
 
-sparse_rules: dict[Primitive, Callable] = {}
-"""`rule(*operands, **params)` of operations for operands of which one, or several, are BCOO or BCSR arrays."""
+    from laminax._src.numerics.sparse.bcoo import BCOO
+    from laminax._src.numerics.sparse.bcsr import BCSR
 
-dense_results: set[Primitive] = set()
-"""Operations that are not 0 at 0, whose results would be dense. `rules.py` fills both; the package's `__init__` loads it."""
+sparse_rules: dict[Primitive, Callable] = {}
+"""`rule(*operands, **params)` of operations for operands of which one, or several, are BCOO or BCSR arrays. `rules.py` fills it.
+Elementwise operations of one operand need no rule: their traits say what becomes of entries."""
 
 
 def sparsify(f: Callable, use_tracer: bool = False) -> Callable:
@@ -93,21 +95,34 @@ def interpret(program: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
     for eqn in program.jaxpr.eqns:
         operands = [v.val if type(v) is Literal else env[v] for v in eqn.invars]
         if any(map(is_sparse, operands)):
-            result = _rule(eqn.primitive)(*operands, **eqn.params)
+            result = _rule(eqn.primitive, len(operands))(*operands, **eqn.params)
         else:
             result = state.trace.process(eqn.primitive, operands, eqn.params)
         env.update(zip(eqn.outvars, result if eqn.primitive.multiple_results else (result,)))
     return [v.val if type(v) is Literal else env[v] for v in program.jaxpr.outvars]
 
 
-def _rule(primitive: Primitive) -> Callable:
+def _rule(primitive: Primitive, num_operands: int) -> Callable:
     rule = sparse_rules.get(primitive)
     if rule is not None:
         return rule
-    if primitive in dense_results:
+    if Trait.ADDITIVE in primitive.traits:  # entries at the same place may stay apart
+        return lambda x, **params: with_data(x, primitive.bind(x.data, **params))
+    if Trait.ZERO_AT_ZERO in primitive.traits:
+        return lambda x, **params: of_elements(primitive, x, **params)
+    if primitive in _COMPARISONS or num_operands == 1 and Trait.ELEMENTWISE in primitive.traits:
         raise NotImplementedError(f"sparse rule for {primitive} is not implemented because it would result in dense output. If this is "
                                   "your intent, use sparse.todense() to convert your arguments to dense matrices.")
     raise NotImplementedError(f"sparse rule for {primitive} is not implemented.")
+
+
+_COMPARISONS = (eq_p, ne_p, lt_p, le_p, gt_p, ge_p)
+
+
+def of_elements(primitive: Primitive, x: BCOO | BCSR, **params: Any) -> BCOO | BCSR:
+    """An operation of one operand that is 0 at 0, applied to the sum of the entries at each place."""
+    x = x if x.unique_indices else x.sum_duplicates(nse=x.nse, remove_zeros=False)
+    return with_data(x, primitive.bind(x.data, **params))
 
 
 # --- todense: the operation that says that dense is what is wanted ---
