@@ -7,10 +7,11 @@ import logging
 import numpy as np
 import pytest
 
+from laminax_lowering.costs.roofline_rules import roofline_rule
+
 import laminax
 import laminax.numpy as jnp
 from laminax import lax
-from laminax._src.explaining.roofline_rules import roofline_rule
 from laminax.experimental.roofline import (
     RooflineResult,
     RooflineRuleContext,

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 # For each module below this package: the names, or `*` for every public name of a family of operations.
 OFFERS: dict[str, str] = {
+    "costs.equation_counts": "Count count_of counted_programs repetitions",
+    "costs.roofline": "roofline_estimate",
+    "costs.roofline_counts": "RooflineResult RooflineRuleContext RooflineShape",
+    "costs.roofline_rules": "register_roofline register_standard_roofline",
     "planning.estimates": "HEAVY_OPERATIONS_PER_BYTE",
-    "planning.operation_costs": "HEAVY heavy_work",
     "regions": "WholeProgram plan_regions",
     "rules.callbacks": "emit_callback",
     "rules.ffi": "build_ffi_lowering_function ffi_lowering",

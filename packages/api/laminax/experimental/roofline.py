@@ -4,4 +4,5 @@ from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
     "explaining.roofline": "roofline roofline_and_grad",
-    "explaining.roofline_counts": "RooflineResult RooflineRuleContext RooflineShape register_roofline register_standard_roofline"})
+    "laminax_lowering.costs.roofline_counts": "RooflineResult RooflineRuleContext RooflineShape",
+    "laminax_lowering.costs.roofline_rules": "register_roofline register_standard_roofline"})

@@ -2,14 +2,14 @@
 """Estimates of what programs ask for, for roofline models. A table of contents: names load on first use."""
 
 from collections.abc import Callable
-from laminax._src.explaining.roofline_counts import RooflineResult as _RooflineResult
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_lowering.costs.roofline_counts import RooflineResult as _RooflineResult
 from laminax_runtime.backends.meshes import Mesh
 from typing import Any
-from laminax._src.explaining.roofline_counts import RooflineResult as RooflineResult
-from laminax._src.explaining.roofline_counts import RooflineRuleContext as RooflineRuleContext
-from laminax._src.explaining.roofline_counts import RooflineShape as RooflineShape
+from laminax_lowering.costs.roofline_counts import RooflineResult as RooflineResult
+from laminax_lowering.costs.roofline_counts import RooflineRuleContext as RooflineRuleContext
+from laminax_lowering.costs.roofline_counts import RooflineShape as RooflineShape
 
 __all__: list[str]
 

@@ -1,42 +1,27 @@
-"""Estimates of a program's work for roofline models: operations on numbers, bytes of memory, bytes between devices.
-
-A program is walked equation by equation; a rule per operation says what it asks for (`roofline_rules`, and users' own), and what is alive
-beside it gives the most bytes at once. The numbers are those of JAX's module of this name, whose model is simple on purpose: all memory is
-one level, and what is called "unfused" counts each operation's operands and results, while without that word products only count, since
-compilers fuse the rest with them. It differs where JAX leaves something out: a loop of known length counts so often, of the programs of a
-branch the one with the most operations counts, and a call's values live beside those around it.
-"""
+"""`roofline`: estimates of what functions ask for, made of their programs by `laminax_lowering.costs.roofline`."""
 
 from __future__ import annotations
 
-import functools
-import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 import laminax_runtime as runtime
-from laminax_ir.ops.control_primitives import cond_p, scan_p, while_p
 from laminax_ir.ops.shard_map import shard_map_p
 from laminax_ir.programs.dce import dce_jaxpr
-from laminax_ir.programs.jaxpr import Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.pytrees import pytree
 from laminax_ir.pytrees.wrapping import wraps
 from laminax_ir.types import dtypes
 from laminax_ir.types.abstract_meshes import AbstractMesh
 from laminax_ir.types.arguments import check_callable
-from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct
+from laminax_ir.types.avals import ShapeDtypeStruct
+from laminax_lowering.costs.roofline import roofline_estimate
+from laminax_lowering.costs.roofline_counts import RooflineResult
 from laminax_transforms import vjp as vjp_of
 
 from laminax._src.compiling.abstract_calls import make_jaxpr
-from laminax._src.explaining.program_costs import counted_programs, repetitions
-from laminax._src.explaining.roofline_counts import RooflineResult, RooflineRuleContext, RooflineShape
-from laminax._src.explaining.roofline_rules import roofline_rule
 from laminax._src.parallel.shard_map import shard_map
-
-_logger = logging.getLogger("laminax")
 
 
 def roofline(f: Callable, mesh: runtime.Mesh | AbstractMesh | None = None, in_specs: Any = None, out_specs: Any = None, *,
@@ -83,7 +68,8 @@ def roofline(f: Callable, mesh: runtime.Mesh | AbstractMesh | None = None, in_sp
         counted = per_device[-1].params["jaxpr"].jaxpr if per_device else jaxpr
         if print_jaxpr:
             print(counted)
-        return shapes, _estimate(counted, _Settings(mesh if mesh is not None else around, pin_lhs_in_vmem, pin_rhs_in_vmem))
+        return shapes, roofline_estimate(
+            counted, mesh if mesh is not None else around, pin_lhs_in_vmem=pin_lhs_in_vmem, pin_rhs_in_vmem=pin_rhs_in_vmem)
     return estimate
 
 
@@ -125,61 +111,3 @@ def _with_specs(shapes: Any, mesh: Any, specs: Any) -> Any:
     flat_specs = pytree.broadcast_prefix(specs, shapes)
     return structure.unflatten([ShapeDtypeStruct(x.shape, x.dtype, sharding=runtime.NamedSharding(mesh, spec))
                                 for x, spec in zip(leaves, flat_specs)])
-
-
-@dataclass(frozen=True)
-class _Settings:
-    """What rules are told besides the equation."""
-
-    mesh: Any
-    pin_lhs: bool
-    pin_rhs: bool
-
-
-def _estimate(jaxpr: Jaxpr, settings: _Settings) -> RooflineResult:
-    """The sum over a program's equations, and the most bytes alive: results may lie where operands did that are read for the last time."""
-    last_use = {var: eqn for eqn in jaxpr.eqns for var in eqn.invars if type(var) is not Literal}
-    kept = {var for var in jaxpr.outvars if type(var) is not Literal}
-    alive = {var: _bytes(var) for var in jaxpr.all_invars}
-    total, current = RooflineResult.zeros(), sum(alive.values())
-    peak = current
-    for eqn in jaxpr.eqns:
-        result, inside = _of_equation(eqn, settings)
-        total += result
-        operands = {var for var in eqn.invars if type(var) is not Literal}
-        if inside is not None and eqn.primitive in (scan_p, while_p):  # the whole of what a loop reads is there beside one step
-            peak = max(peak, current + inside)
-        elif inside is not None:  # a call's operands are in its program
-            peak = max(peak, current - sum(alive[var] for var in operands) + inside)
-        alive.update((var, _bytes(var)) for var in eqn.outvars)
-        current += sum(alive[var] for var in eqn.outvars)
-        for var in {*operands, *eqn.outvars}:
-            if var not in kept and last_use.get(var, eqn) is eqn:
-                current -= alive.pop(var)
-        peak = max(peak, current)
-    return replace(total, peak_hbm_bytes=peak)
-
-
-def _bytes(var: Var) -> int:
-    return RooflineShape.from_aval(var.aval).bytes if isinstance(var.aval, ShapedArray) else 0
-
-
-def _of_equation(eqn: JaxprEqn, settings: _Settings) -> tuple[RooflineResult, int | None]:
-    """The count of one equation, and the most bytes alive in the programs that it runs, None if it runs none."""
-    rule = roofline_rule(eqn.primitive)
-    if rule is None and (programs := counted_programs(eqn)):
-        inner = [_estimate(program, settings) for program in programs]
-        peak = max(part.peak_hbm_bytes for part in inner)
-        if eqn.primitive is cond_p:
-            inner = [max(inner, key=lambda result: result.unfused_flops)]
-        result = functools.reduce(RooflineResult.__add__, inner) * (repetitions(eqn) if eqn.primitive is scan_p else 1)
-        return result, peak
-    if rule is None:
-        _logger.warning("roofline: the operation %s has no rule and counts as nothing; register_roofline gives it one. It is in %s.",
-                        eqn.primitive.name, eqn)
-        return RooflineResult.zeros(), None
-    context = RooflineRuleContext(
-        name_stack=eqn.source_info.name_stack, primitive=eqn.primitive, avals_in=[atom.aval for atom in eqn.invars],
-        avals_out=[var.aval for var in eqn.outvars], jaxpr_eqn_ctx=eqn, mesh=settings.mesh, pin_lhs_in_vmem=settings.pin_lhs,
-        pin_rhs_in_vmem=settings.pin_rhs)
-    return rule(context, *map(RooflineShape.from_aval, context.avals_in), **eqn.params), None

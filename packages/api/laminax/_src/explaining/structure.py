@@ -10,9 +10,10 @@ from typing import Any, Sequence
 from laminax_ir.ops.control_primitives import cond_p, scan_p, while_p
 from laminax_ir.programs.jaxpr import Jaxpr, JaxprEqn
 from laminax_ir.tracing.name_stacks import TRANSPOSE, scope_path
+from laminax_lowering.costs.equation_counts import count_of, counted_programs, repetitions
 
 from laminax._src.explaining.compiled_costs import Collective
-from laminax._src.explaining.program_costs import ProgramCosts, count_of, counted_programs, program_costs, repetitions
+from laminax._src.explaining.program_costs import ProgramCosts, program_costs
 from laminax._src.inspecting.places import Place, place_of
 
 

@@ -36,19 +36,52 @@ from laminax_ir.ops.calls import name_p
 from laminax_ir.ops.contraction import dot_general_p
 from laminax_ir.ops.convolution import conv_general_dilated_p
 from laminax_ir.programs.primitive import Primitive, Trait
-
-from laminax._src.explaining.roofline_counts import RooflineResult, RooflineRuleContext, RooflineShape, rule_of
+from laminax_lowering.costs.roofline_counts import RooflineResult, RooflineRuleContext, RooflineShape
 
 _Rule = Callable[..., RooflineResult]
 
 
 def roofline_rule(primitive: Primitive) -> _Rule | None:
-    """The rule for an operation: a user's, one of this module, or None."""
-    if (rule := rule_of(primitive) or _RULES.get(primitive)) is not None:
+    """The rule for an operation: the one that was registered last, one of this module, or None."""
+    if (rule := _registered.get(primitive) or _RULES.get(primitive)) is not None:
         return rule
     if primitive in _NOTHING:
         return _nothing
     return _elementwise if Trait.ELEMENTWISE in primitive.traits else None
+
+
+_registered: dict[Primitive, _Rule] = {}
+
+
+def register_roofline(prim: Primitive) -> Callable[[Callable[..., RooflineResult]], Callable[..., RooflineResult]]:
+    """A decorator that registers what an operation asks for; it takes the place of an earlier rule.
+
+    Args:
+      prim: the operation. The rule is called as `rule(context, *shapes, **params)` with a `RooflineRuleContext`, a `RooflineShape` per
+        operand and the operation's parameters.
+
+    Returns:
+      The decorator, which returns the rule.
+
+    Raises:
+      TypeError: if prim is no primitive.
+    """
+    if not isinstance(prim, Primitive):
+        raise TypeError(f"register_roofline: expected a primitive, got {prim!r} of type {type(prim).__name__}.")
+
+    def register(rule: _Rule) -> _Rule:
+        _registered[prim] = rule
+        return rule
+    return register
+
+
+def register_standard_roofline(prim: Primitive) -> None:
+    """Registers an operation that asks for nothing, because compilers make it a part of what reads its result.
+
+    Args:
+      prim: the operation.
+    """
+    register_roofline(prim)(_nothing)
 
 
 def _nothing(context: RooflineRuleContext, *shapes: RooflineShape, **params: Any) -> RooflineResult:

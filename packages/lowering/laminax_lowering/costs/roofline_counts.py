@@ -1,15 +1,14 @@
-"""What roofline models count: the shapes that rules are told of, the results that they return, and the table of the rules."""
+"""What roofline models count: what rules are told of an equation, and the results that they return."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import laminax_runtime as runtime
 from laminax_ir.programs.primitive import Primitive
-from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.abstract_meshes import NamedGrid
 from laminax_ir.types.avals import ShapedArray
 
 
@@ -31,7 +30,7 @@ class RooflineRuleContext:
     avals_in: Sequence[ShapedArray]
     avals_out: Sequence[ShapedArray]
     jaxpr_eqn_ctx: Any
-    mesh: runtime.Mesh | AbstractMesh | None
+    mesh: NamedGrid | None
     pin_lhs_in_vmem: bool
     pin_rhs_in_vmem: bool
 
@@ -129,46 +128,3 @@ class RooflineResult:
 
 def _sums(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
     return {axis: one.get(axis, 0) + other.get(axis, 0) for axis in {**one, **other}}
-
-
-_rules: dict[Primitive, Callable[..., RooflineResult]] = {}
-
-
-def rule_of(prim: Primitive) -> Callable[..., RooflineResult] | None:
-    """The rule that was registered last for an operation, or None."""
-    return _rules.get(prim)
-
-
-def register_roofline(prim: Primitive) -> Callable[[Callable[..., RooflineResult]], Callable[..., RooflineResult]]:
-    """A decorator that registers what an operation asks for; it takes the place of an earlier rule.
-
-    Args:
-      prim: the operation. The rule is called as `rule(context, *shapes, **params)` with a `RooflineRuleContext`, a `RooflineShape` per
-        operand and the operation's parameters.
-
-    Returns:
-      The decorator, which returns the rule.
-
-    Raises:
-      TypeError: if prim is no primitive.
-    """
-    if not isinstance(prim, Primitive):
-        raise TypeError(f"register_roofline: expected a primitive, got {prim!r} of type {type(prim).__name__}.")
-
-    def register(rule: Callable[..., RooflineResult]) -> Callable[..., RooflineResult]:
-        _rules[prim] = rule
-        return rule
-    return register
-
-
-def register_standard_roofline(prim: Primitive) -> None:
-    """Registers an operation that asks for nothing, because compilers make it a part of what reads its result.
-
-    Args:
-      prim: the operation.
-    """
-    register_roofline(prim)(_nothing)
-
-
-def _nothing(context: RooflineRuleContext, *shapes: RooflineShape, **params: Any) -> RooflineResult:
-    return RooflineResult.zeros()
