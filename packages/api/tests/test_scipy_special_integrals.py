@@ -62,6 +62,19 @@ def test_derivatives(name):
     check_grads(getattr(special, name), (np.array([0.3, 1.0, 2.7, 4.5, 9.5]),), order=1, rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_derivatives_far_out_keep_their_digits(dtype):
+    """2 x erfcx(x) - 2/sqrt(pi) and 1 - 2 x dawsn(x) lose them: at 1000 20 % was wrong. Expected are first terms of their series."""
+    x = np.array([50.0, 1e3, 1e6, 1e15])
+    u, rtol = 1 / (2 * x * x), 1e-6 if dtype == np.float32 else 1e-11
+    erfcx, dawsn = (laminax.vmap(laminax.grad(f))(x.astype(dtype)) for f in (special.erfcx, special.dawsn))
+    np.testing.assert_allclose(erfcx, -2 / np.sqrt(np.pi) * u * (1 - 3 * u * (1 - 5 * u * (1 - 7 * u))), rtol=rtol)
+    np.testing.assert_allclose(dawsn, -u * (1 + 3 * u * (1 + 5 * u * (1 + 7 * u))), rtol=rtol)
+    for f in (special.erfcx, special.dawsn):
+        assert laminax.grad(f)(dtype(np.inf)) == 0 and laminax.grad(laminax.grad(f))(dtype(np.inf)) == 0
+        assert np.isnan(laminax.grad(f)(dtype(np.nan)))
+
+
 def test_more_derivatives():
     check_grads(special.owens_t, (np.array([0.5, 1.5, -2.0]), np.array([0.3, 2.0, 0.7])), order=1)
     check_grads(special.boxcox, (np.array([0.5, 3.0]), np.array([0.5, -1.0])), order=1)

@@ -55,3 +55,18 @@ def test_leading_minus_infinities_have_gradient_zero():
     result = grad(lambda x: reduction.reduce_sum(slice_in_dim(cumulative.cumlogsumexp(x), 2, 4), (0,)))(x)
     share = np.exp(0.5) / (np.exp(0.5) + np.exp(1.0))
     np.testing.assert_allclose(result, [0, 0, 1 + share, 1 - share], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["cummax", "cummin"])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_extrema_from_nan_on_have_gradient_zero(name, reverse):
+    """They are NaN however the elements move; the NaN after the first had gradients of their own. What comes before has what it had."""
+    x = np.array([2, 2, np.nan, 1, np.nan, 5], f32)
+    weights = np.arange(1, 7, dtype=f32)
+    if reverse:
+        x, weights = x[::-1], weights[::-1]
+
+    def weighted(x):
+        return reduction.reduce_sum(getattr(cumulative, name)(x, 0, reverse) * weights, (0,))
+    found = grad(weighted)(x)
+    np.testing.assert_array_equal(found[::-1] if reverse else found, [2, 1, 0, 0, 0, 0])  # the tie of the first two is shared

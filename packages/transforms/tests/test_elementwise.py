@@ -320,3 +320,10 @@ def test_the_derivative_of_an_extremum_compares_operands_and_does_not_keep_the_r
     with_result = stage(lambda x, t: [*jvp(lambda x: extremum(x, y), (x,), (t,))], [get_aval(x)] * 2)
     made = {v for eqn in with_result.eqns if eqn.primitive.name in ("max", "min") for v in eqn.outvars}
     assert made and not any(v in made for eqn in with_result.eqns for v in eqn.invars if type(v).__name__ == "Var")
+
+
+@pytest.mark.parametrize("x", [-40.0, -17.0, -1e-3, 0.0, 2.0])
+def test_the_derivative_of_expm1_keeps_its_digits(x):
+    """It is exp(x), and not what is left of it in (exp(x) - 1) + 1."""
+    np.testing.assert_allclose(grad(op.expm1)(np.float32(x)), np.exp(x), rtol=3e-7)
+    np.testing.assert_allclose(grad(grad(op.expm1))(np.float32(x)), np.exp(x), rtol=3e-7)

@@ -72,6 +72,22 @@ def test_second_derivatives(function, x):
     np.testing.assert_allclose(grad(slope)(x), (slope(x + 1e-5) - slope(x - 1e-5)) / 2e-5, rtol=1e-7)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("function", [op.erf, op.erfc])
+def test_all_derivatives_of_error_functions_are_0_at_infinity(function, dtype):
+    """The second was a product of infinity and 0; NaN stays NaN, and what is far out but not yet 0 is unchanged."""
+    order = function
+    for _ in range(3):
+        order = grad(order)
+        for x in (np.inf, -np.inf, np.finfo(dtype).max, np.finfo(dtype).min):
+            assert order(dtype(x)) == 0
+        assert np.isnan(order(dtype(np.nan)))
+    sign = 1 if function is op.erf else -1
+    x = 26.5 if dtype == np.float64 else 3.0
+    np.testing.assert_allclose(grad(grad(function))(dtype(x)), sign * -4 * x / np.sqrt(np.pi) * np.exp(-x * x),
+                               rtol=50 * np.finfo(dtype).eps if dtype != np.float64 else 1e-12)
+
+
 @pytest.mark.parametrize("function, operands, positions", CASES, ids=names)
 def test_vmap_is_the_loop(function, operands, positions):
     expected = np.stack([function(*row) for row in zip(*operands)])

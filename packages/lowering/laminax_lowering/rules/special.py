@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
+import numpy as np
+
 from laminax_ir.functions.special_programs import special_program
 from laminax_ir.ops import special as op
 from laminax_ir.programs.primitive import Primitive
@@ -26,6 +28,13 @@ for _primitive, _name in [
         (op.digamma_p, "chlo.digamma"), (op.polygamma_p, "chlo.polygamma"), (op.zeta_p, "chlo.zeta"),
         (op.bessel_i1e_p, "chlo.bessel_i1e")]:
     _define(_primitive, _name)
+
+
+@lowering_rule(op.lgamma_p, platforms=("cpu",))
+def _lower_lgamma(ctx: FunctionWriter, x: Value) -> Value:
+    """Of float32 in float64: XLA's sum of logarithms cancels near 1 and 2, where the value is 0, and near the negative zeros."""
+    wide = ctx.convert(x, np.dtype(np.float64 if x.aval.dtype == np.float32 else x.aval.dtype))
+    return ctx.convert(ctx.emit("chlo.lgamma", [wide], results=[wide.aval]), x.aval.dtype)
 
 
 # The others run as programs, one private function each.

@@ -16,8 +16,10 @@ from laminax_ir.ops.elementwise import (
     div,
     eq,
     exp,
+    gt,
     is_finite,
     log,
+    lt,
     max,
     min,
     mul,
@@ -52,18 +54,18 @@ def _scan_of_pairs(primitive: Primitive, combine: Callable) -> None:
 _scan_of_pairs(op.cumprod_p, lambda a, b, a_dot, b_dot: (mul(a, b), add(mul(a_dot, b), mul(b_dot, a))))
 
 
-def _extremum(choose: Callable) -> Callable:
+def _extremum(choose: Callable, wins: Callable) -> Callable:
     def combine(a: ArrayLike, b: ArrayLike, a_dot: ArrayLike, b_dot: ArrayLike) -> tuple[Any, Any]:
-        """A tie of the two shares the tangent equally."""
+        """A tie of the two shares the tangent equally; NaN, which neither wins nor ties, has none from there on."""
         result = choose(a, b)
-        a_wins, b_wins = (convert_element_type(eq(x, result), result.dtype) for x in (a, b))
-        share = mul(a_wins, sub(1.0, mul(b_wins, 0.5)))
-        return result, add(mul(a_dot, share), mul(b_dot, sub(1.0, share)))
+        a_wins, b_wins, is_tie = (convert_element_type(x, result.dtype) for x in (wins(a, b), wins(b, a), eq(a, b)))
+        half = mul(is_tie, 0.5)
+        return result, add(mul(a_dot, add(a_wins, half)), mul(b_dot, add(b_wins, half)))
     return combine
 
 
-_scan_of_pairs(op.cummax_p, _extremum(max))
-_scan_of_pairs(op.cummin_p, _extremum(min))
+_scan_of_pairs(op.cummax_p, _extremum(max, gt))
+_scan_of_pairs(op.cummin_p, _extremum(min, lt))
 
 
 def _logsumexp(a: ArrayLike, b: ArrayLike, a_dot: ArrayLike, b_dot: ArrayLike) -> tuple[Any, Any]:

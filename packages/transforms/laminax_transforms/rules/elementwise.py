@@ -86,7 +86,7 @@ define_jvp(op.nextafter_p, lambda t, y, x1, x2: t, None)  # as far from x1 where
 # The parameter `accuracy` holds for the function, not for its derivative.
 define_jvp(op.exp_p, lambda t, y, x, accuracy=None: mul(t, y))
 define_jvp(op.exp2_p, lambda t, y, x, accuracy=None: mul(t, mul(y, float(np.log(2)))))
-define_jvp(op.expm1_p, lambda t, y, x, accuracy=None: mul(t, add(y, 1.0)))
+define_jvp(op.expm1_p, lambda t, y, x, accuracy=None: mul(t, op.exp_p.bind(x, accuracy=accuracy)))  # y + 1 is 0 for x < -17
 define_jvp(op.log_p, lambda t, y, x, accuracy=None: div(t, x))
 define_jvp(op.log1p_p, lambda t, y, x, accuracy=None: div(t, add(x, 1.0)))
 define_jvp(op.log2_p, lambda t, y, x, accuracy=None: div(t, mul(x, float(np.log(2)))))

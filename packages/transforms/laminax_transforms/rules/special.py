@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Callable
 
+import numpy as np
+
 from laminax_ir.ops import special as op
-from laminax_ir.ops.elementwise import add, div, eq, exp, log, log1p, mul, neg, select, sign, square, sub
+from laminax_ir.ops.elementwise import abs, add, div, eq, exp, gt, log, log1p, mul, neg, select, sign, square, sub
 from laminax_ir.ops.shape import full_like
 from laminax_ir.ops.special import bessel_i0e, bessel_i1e, digamma, igamma_grad_a, lgamma, polygamma, zeta
 from laminax_transforms.base.registry import define_jvp
@@ -19,8 +21,16 @@ from laminax_transforms.batching.batch_axes import define_elementwise_batching
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
 
-define_jvp(op.erf_p, lambda t, y, x: mul(t, mul(2 / math.sqrt(math.pi), exp(neg(square(x))))))
-define_jvp(op.erfc_p, lambda t, y, x: mul(t, mul(-2 / math.sqrt(math.pi), exp(neg(square(x))))))
+
+
+def _bell(x: Any) -> Array:
+    """exp(-x**2). Beyond the bound it is 0, and so is every derivative of it there: at infinity they would be products of 0 and inf."""
+    bound = 32.0 if x.dtype == np.float64 else 16.0  # exp(-bound**2) is less than the smallest number of the dtype
+    return exp(neg(square(select(gt(abs(x), bound), full_like(x, bound), x))))  # NaN is no such place and stays
+
+
+define_jvp(op.erf_p, lambda t, y, x: mul(t, mul(2 / math.sqrt(math.pi), _bell(x))))
+define_jvp(op.erfc_p, lambda t, y, x: mul(t, mul(-2 / math.sqrt(math.pi), _bell(x))))
 define_jvp(op.erf_inv_p, lambda t, y, x: mul(t, mul(math.sqrt(math.pi) / 2, exp(square(y)))))
 define_jvp(op.lgamma_p, lambda t, y, x: mul(t, digamma(x)))
 define_jvp(op.digamma_p, lambda t, y, x: mul(t, polygamma(1.0, x)))

@@ -414,6 +414,8 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, *, siz
             raise ValueError(f"condition contains entries that are out of bounds for axis {axis} of size {shape_of(a)[axis]}")
         condition = condition[:shape_of(a)[axis]]
     if size is None:
+        condition = concrete_numpy("compress", "the condition", condition, "The size argument of jnp.compress must be specified there, so "
+                                   "that the result has a known shape.")
         return take(a, nonzero(condition)[0], axis, mode="clip")
     if shape_of(a)[axis] == 0:
         shape = tuple(size if i == axis else n for i, n in enumerate(shape_of(a)))

@@ -327,7 +327,16 @@ def erfcx(x: ArrayLike) -> Array:
     return _erfcx(x)
 
 
-@_with_derivative(lambda x, y: 2 * x * y - 2 / math.sqrt(math.pi))
+def _erfcx_derivative(x: Any, y: Any) -> Any:
+    """2 x y - 2 / sqrt(pi); far out, where the two nearly cancel, the series of y without its first term."""
+    near = jnp.where(x < 8, x, jnp.zeros_like(x))
+    far = jnp.where(x >= 8, x, jnp.full_like(x, 10.0))
+    square = 0.5 / far / far  # not of far * far, whose derivative is NaN where it is infinite
+    rest = _series(far, -square, lambda k: -(2 * k + 1) * square, 19)
+    return jnp.where(x < 8, 2 * near * y - 2 / math.sqrt(math.pi), jnp.where(jnp.isnan(x), x, 2 / math.sqrt(math.pi) * rest))
+
+
+@_with_derivative(_erfcx_derivative)
 def _erfcx(x: ArrayLike) -> Any:
     near = jnp.where(x < 8, x, jnp.zeros_like(x))
     far = jnp.where(x >= 8, x, jnp.full_like(x, 10.0))
@@ -355,7 +364,16 @@ def dawsn(x: ArrayLike) -> Array:
     return _dawsn(_real("dawsn", x))
 
 
-@_with_derivative(lambda x, y: 1 - 2 * x * y)
+def _dawsn_derivative(x: Any, y: Any) -> Any:
+    """1 - 2 x y; far out, where the two nearly cancel, the series of y without its first term."""
+    near = jnp.where(jnp.abs(x) < 12, x, jnp.zeros_like(x))
+    far = jnp.where(jnp.abs(x) >= 12, x, jnp.full_like(x, 20.0))
+    square = 0.5 / far / far
+    rest = _series(far, square, lambda k: (2 * k + 1) * square, 19)
+    return jnp.where(jnp.abs(x) < 12, 1 - 2 * near * y, jnp.where(jnp.isnan(x), x, -rest))
+
+
+@_with_derivative(_dawsn_derivative)
 def _dawsn(x: Any) -> Any:
     step, count = 0.2, 30
     safe = jnp.where(jnp.abs(x) < 12, x, jnp.ones_like(x))

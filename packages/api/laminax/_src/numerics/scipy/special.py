@@ -204,7 +204,7 @@ def gammasgn(x: ArrayLike) -> Array:
     floor = jnp.floor(x)
     negative = jnp.where(floor % 2 == 0, jnp.ones_like(x), -jnp.ones_like(x))
     negative = jnp.where(x == floor, jnp.full_like(x, math.nan), negative)
-    positive = jnp.where(jnp.isnan(x), x, jnp.ones_like(x))
+    positive = jnp.where(jnp.isnan(x), jnp.full_like(x, math.nan), jnp.ones_like(x))
     return jnp.where(x == 0, jnp.copysign(jnp.ones_like(x), x), jnp.where(x < 0, negative, positive))
 
 
