@@ -98,6 +98,29 @@ def test_debug_nans_looks_into_loops_and_branches(loop, place):
     assert f"inside {place} at test_debugging.py:" in message and message.endswith("inside jit(<lambda>).")
 
 
+def composite_log(x):
+    return laminax.lax.composite(lambda x: jnp.log(x) + 1, "tests.log_plus_one")(x)
+
+
+@laminax.custom_batching.custom_vmap
+def mapped_log(x):
+    return jnp.log(x) + 1
+
+
+@mapped_log.def_vmap
+def map_log(axis_size, in_batched, x):
+    return mapped_log(x), in_batched[0]
+
+
+@pytest.mark.parametrize("call, within", [
+    (composite_log, r"composite\(tests.log_plus_one\)"), (mapped_log, r"custom_vmap_call\(mapped_log\)"),
+    (laminax.checkpoint(jnp.log), r"checkpoint\(log\)"),
+])
+def test_debug_nans_looks_into_calls_of_every_kind(call, within):
+    with laminax.debug_nans(True), pytest.raises(FloatingPointError, match=rf"encountered in log at .*inside {within}, inside jit"):
+        laminax.jit(lambda x: call(x) * 2)(-1.0)
+
+
 def test_debug_nans_in_nested_loops_and_checkpoints():
     def inner(c, x):
         return c * x, laminax.checkpoint(lambda c: jnp.sqrt(c))(c)

@@ -90,7 +90,7 @@ OFFERS: dict[str, str] = {
         AccumEffect DebugEffect Effect OrderedDebugEffect ReadEffect RefEffect WriteEffect debug_effect has_ordered
         has_refs ordered_debug_effect set_call_context""",
     "programs.jaxpr": """
-        Atom ClosedJaxpr DropVar Jaxpr JaxprEqn Literal Var jaxprs_among joined_effects no_effects programs_within
+        Atom ClosedJaxpr DropVar Jaxpr JaxprEqn Literal Var called_program jaxprs_among joined_effects no_effects programs_within
         subjaxprs""",
     "programs.primitive": "Primitive RuleTable Trait effects_rule shape_rule",
     "programs.result_types": "is_explicit typed_results",

@@ -56,6 +56,7 @@ from laminax_ir.ops.shard_map import bind_shard_map
 from laminax_ir.ops.user_operations import UserOperation, bind_user_operation
 from laminax_ir.options.config import enable_x64
 from laminax_ir.programs.effects import debug_effect
+from laminax_ir.programs.jaxpr import called_program
 from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.tracing.manual_axes import running_along
@@ -234,6 +235,20 @@ CALLS = {
     "shard_map": shard_map,
     "name": lambda f, *xs: [name_p.bind(y, name="y") for y in f(*xs)],
 }
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_program_of_a_call(name):
+    x, y = np.float32([1, 2]), np.float32([3, -4])
+    program = stage(lambda x, y: CALLS[name](lambda x, y: [combine(x, y), y], x, y), [get_aval(x), get_aval(y)])
+    (eqn,) = [eqn for eqn in program.eqns if eqn.primitive.name == name][:1]
+    called = called_program(eqn)
+    if name in ("name", "shard_map"):  # no call, and one whose program has parts of the operands
+        assert called is None
+    else:
+        assert [v.aval for v in eqn.invars] == called.in_avals
+        for got, expected in zip(evaluate(called, x, y), (combined(x, y), y)):
+            same(got, expected)
 
 
 @pytest.mark.parametrize("name", CALLS)

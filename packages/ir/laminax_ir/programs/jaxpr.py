@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Callable, Iterable, Iterator, NamedTuple, Protocol, Sequence, final
 
 from laminax_ir.options.composition import compose
-from laminax_ir.programs.primitive import Primitive
+from laminax_ir.programs.primitive import Primitive, Trait
 from laminax_ir.tracing import source
 from laminax_ir.tracing.operation_attributes import attributes_of
 from laminax_ir.types.avals import ShapedArray, get_aval
@@ -292,6 +292,14 @@ def jaxprs_among(values: Iterable[Any]) -> list[Jaxpr]:
             elif isinstance(item, Jaxpr):
                 found.append(item)
     return found
+
+
+def called_program(eqn: JaxprEqn) -> ClosedJaxpr | None:
+    """The program that an equation calls with its operands and whose results are its own; None of other operations."""
+    if Trait.PASSES_RESULTS_ON not in eqn.primitive.traits:
+        return None
+    programs = [value for value in eqn.params.values() if isinstance(value, ClosedJaxpr)]
+    return programs[0] if len(programs) == 1 else None
 
 
 def programs_within(program: ClosedJaxpr | Jaxpr) -> Iterator[Jaxpr]:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
 
-from laminax_ir.ops import calls
 from laminax_ir.ops.control_primitives import cond_p, scan_p, while_p
-from laminax_ir.ops.linear_call import linear_call_p
-from laminax_ir.ops.user_operations import call_hi_primitive_p
 from laminax_ir.options import config
-from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, called_program
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.tracing import source
 from laminax_ir.tracing.trace import state
@@ -22,10 +19,6 @@ from laminax._src.compiling.result_faults import fault, message
 if TYPE_CHECKING:
     from laminax_ir.programs.jaxpr import Var
     from laminax_ir.types.annotations import Array
-
-_CALLS = {calls.jit_p: "jaxpr", calls.checkpoint_p: "jaxpr", calls.custom_jvp_call_p: "call_jaxpr",
-          calls.custom_vjp_call_p: "call_jaxpr", calls.custom_vmap_call_p: "call",
-          linear_call_p: "call", call_hi_primitive_p: "call_jaxpr"}
 
 
 def run_checked(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], name: str) -> list[Any]:
@@ -41,8 +34,7 @@ def run_checked(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], name: 
 
 
 def _run_equation(eqn: JaxprEqn, operands: list[Any], name: str) -> list[Any]:
-    if eqn.primitive in _CALLS:
-        closed = eqn.params[_CALLS[eqn.primitive]]
+    if (closed := called_program(eqn)) is not None:
         return run_checked(closed.jaxpr, closed.consts, operands,
                             f"{eqn.primitive.name}({eqn.params['name']}), inside {name}" if "name" in eqn.params else name)
     with config.debug_nans(False), config.debug_infs(False):
