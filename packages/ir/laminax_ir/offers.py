@@ -143,7 +143,7 @@ OFFERS: dict[str, str] = {
     "types.avals": """
         AbstractValue ManualAxisType ShapeDtypeStruct ShapedArray aval_in get_aval insert_axis is_array_like
         placed_aval register_value_type remove_axis split_aval""",
-    "types.canonical_dtypes": "canonicalize_dtype coerce_to_array float0 scalar_dtype supported_dtypes",
+    "types.canonical_dtypes": "canonicalize_dtype coerce_to_array float0 scalar_dtype",
     "types.dot_algorithms": "DotAlgorithm DotAlgorithmPreset TF32 concrete_algorithm storage_dtype",
     "types.dtypes": """
         ExtendedDType KeyDType PRNGImpl TypePromotionError bfloat16 bit_width canonicalize_dtype
@@ -156,10 +156,9 @@ OFFERS: dict[str, str] = {
         JAXTypeError JaxprTypeError KeyReuseError LeakedTracerError NonConcreteBooleanIndexError ShapeError
         ShardingTypeError TracerArrayConversionError TracerBoolConversionError TracerIntegerConversionError
         UnboundAxisNameError UnexpectedTracerError""",
-    "types.extended_dtypes": "PRNGImpl WordFunctions",
+    "types.extended_dtypes": "WordFunctions",
     "types.memory_spaces": "HOST_KIND MemorySpace kind_of_space space_of_kind",
     "types.partition_specs": "P PartitionSpec UNCONSTRAINED UnreducedKind",
-    "types.promotion": "TypePromotionError",
     "types.python_scalars": "check_has_truth_value check_is_index check_is_scalar",
     "types.ref_types": "AbstractRef",
     "types.type_shardings": "TypeSharding in_use names_of sharding_of_type type_sharding",

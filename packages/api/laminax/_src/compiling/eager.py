@@ -24,7 +24,7 @@ from laminax_ir.tracing.leaks import check_no_tracers
 from laminax_ir.tracing.trace import Tracer, current_trace, eval_trace, state, tracing_threads
 from laminax_ir.tracing.tracebacks import api_boundary, shorten
 from laminax_ir.types.avals import get_aval
-from laminax_ir.types.canonical_dtypes import float0, supported_dtypes
+from laminax_ir.types.dtypes import float0, supported_dtypes
 
 from laminax._src.base.phases import check_may_trace, phase
 from laminax._src.compiling.checked_results import check_results, is_checking

@@ -22,7 +22,7 @@ from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.pytrees.pytree import dispatch_registry
 from laminax_ir.tracing.leaks import check_no_tracers
 from laminax_ir.tracing.user_warnings import warn_at_user
-from laminax_ir.types import canonical_dtypes, dtypes
+from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 
 from laminax._src.base.phases import phase
@@ -125,7 +125,7 @@ def overflow_error(error: OverflowError, title: str, args: Sequence[Any], namer:
     for i, x in enumerate(args):
         if type(x) is int:
             try:
-                canonical_dtypes.coerce_to_array(x)
+                dtypes.coerce_to_array(x)
             except OverflowError:
                 return OverflowError(f"An overflow was encountered while parsing an argument to {title}, whose argument path is "
                                      f"{namer(i)}. {error}")

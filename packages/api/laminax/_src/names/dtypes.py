@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from laminax_ir.types.dtypes import ExtendedDType, to_complex_dtype, to_floating_dtype, to_inexact_dtype
-from laminax_ir.types.promotion import TypePromotionError
+from laminax_ir.types.dtypes import ExtendedDType, TypePromotionError, to_complex_dtype, to_floating_dtype, to_inexact_dtype
 
 from laminax.dtypes import *  # noqa: F403
 

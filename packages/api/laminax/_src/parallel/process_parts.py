@@ -11,7 +11,7 @@ import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.pytrees.pytree import broadcast_prefix, tree_flatten, tree_unflatten
 from laminax_ir.tracing.trace import Tracer
-from laminax_ir.types import canonical_dtypes, dtypes
+from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.partition_specs import PartitionSpec
 
@@ -112,7 +112,7 @@ def _as_local(x: Any, sharding: Any) -> Any:
         return device_put(x, sharding)
     local = runtime.NamedSharding(sharding.mesh.local_mesh, sharding.spec)
     if not isinstance(x, runtime.ArrayImpl):
-        return device_put(canonical_dtypes.coerce_to_array(x), local)
+        return device_put(dtypes.coerce_to_array(x), local)
     placed = device_put(x, sharding)
     count = _scaled((1,) * x.ndim, sharding, local)
     shape = tuple(size // times for size, times in zip(x.shape, count))

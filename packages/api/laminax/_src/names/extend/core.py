@@ -18,7 +18,6 @@ from laminax_ir.tracing.source import SourceInfo, unknown
 from laminax_ir.tracing.trace import Trace, Tracer, current_trace, eval_trace, state
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
-from laminax_ir.types.canonical_dtypes import supported_dtypes
 from laminax_ir.types.errors import InconclusiveDimensionOperation, JaxprTypeError
 from laminax_runtime import ArrayImpl
 from laminax_transforms.batching.batching import BatchTrace
@@ -28,7 +27,7 @@ __all__ = ["ClosedJaxpr", "DropVar", "Effect", "InconclusiveDimensionOperation",
 
 Effects = AbstractSet[Effect]
 
-array_types: set[type[Any]] = {ArrayImpl, PRNGKeyArray, np.ndarray, *(dtype.type for dtype in supported_dtypes)}
+array_types: set[type[Any]] = {ArrayImpl, PRNGKeyArray, np.ndarray, *(dtype.type for dtype in dtypes.supported_dtypes)}
 """The types of arrays, besides tracers and Python's numbers."""
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from laminax_ir.ops.random_bits import UINT32, UINT_DTYPES
 from laminax_ir.types.avals import get_aval
-from laminax_ir.types.extended_dtypes import PRNGImpl, WordFunctions
+from laminax_ir.types.dtypes import PRNGImpl
+from laminax_ir.types.extended_dtypes import WordFunctions
 from laminax_transforms import vmap
 
 import laminax.numpy as jnp

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
-from laminax_ir.ops.state import Ref, new_ref
 from laminax_ir.pytrees.pytree import register_dataclass
+from laminax_ir.refs.refs import Ref, new_ref
 from laminax_ir.tracing.trace import is_tracing
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval, is_array_like
