@@ -13,7 +13,7 @@ from laminax_ir.types.avals import ShapedArray
 
 def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], name: str | None = None,
           argument_names: Sequence[str] | Callable[[int], str] | None = None, keeps_refs: bool = False,
-          trace_type: type[StagingTrace] = StagingTrace) -> ClosedJaxpr:
+          trace_type: Callable[..., StagingTrace] = StagingTrace) -> ClosedJaxpr:
     """Traces a flat function to a jaxpr.
 
     Args:
@@ -22,7 +22,7 @@ def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], na
       name: the function's name, for messages.
       argument_names: what messages call the arguments, or a function from an index to that.
       keeps_refs: whether the program may have references; if not, the function's own references become values of the program.
-      trace_type: the class of the trace that records.
+      trace_type: the class of the trace that records, or what makes one.
 
     Returns:
       The closed jaxpr. Its constants may be tracers of the enclosing trace.

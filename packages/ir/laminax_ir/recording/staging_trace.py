@@ -56,8 +56,11 @@ class StagedTracer(Tracer):
     def concrete_value(self) -> Any:
         return self._trace.value_of(self.variable)
 
+    def demanded_value(self) -> Any:
+        return self._trace.demanded_value_of(self.variable)
+
     def __repr__(self) -> str:
-        return f"JitTracer({self.aval})"
+        return self._trace.text_of(self)
 
     def origin(self) -> tuple[str, str]:
         if self.eqn is None:
@@ -65,7 +68,7 @@ class StagedTracer(Tracer):
         return f"made by {self.eqn.primitive}", source.summarize(self.eqn.source_info)
 
     def why_unknown(self) -> str:
-        return why_unknown(self)
+        return self._trace.why_unknown(self)
 
 
 class StagingTrace(Trace):
@@ -119,6 +122,18 @@ class StagingTrace(Trace):
     def value_of(self, var: Var | Literal) -> Any | None:
         """The value of a variable while recording; a subclass may know it."""
         return None
+
+    def demanded_value_of(self, var: Var | Literal) -> Any | None:
+        """The value of a variable that the function cannot go on without; a subclass may compute it."""
+        return self.value_of(var)
+
+    def text_of(self, tracer: StagedTracer) -> str:
+        """What is printed of a tracer."""
+        return f"JitTracer({tracer.aval})"
+
+    def why_unknown(self, tracer: StagedTracer) -> str:
+        """Why the value of a tracer is not known, in a sentence for messages."""
+        return why_unknown(tracer)
 
     def describe_input(self, var: Var | Literal) -> str:
         """An argument or a closed-over value, for messages."""
@@ -277,7 +292,7 @@ literal_types.update(dtype.type for dtype in dtypes.supported_dtypes)
 
 def record_program(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], name: str | None = None,
                    argument_names: Sequence[str] | Callable[[int], str] | None = None,
-                   trace_type: type[StagingTrace] = StagingTrace) -> ClosedJaxpr:
+                   trace_type: Callable[..., StagingTrace] = StagingTrace) -> ClosedJaxpr:
     """Traces a flat function to a jaxpr, in which references stay what they are; `staging.stage` is the same without them.
 
     Args:
@@ -285,7 +300,7 @@ def record_program(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedA
       in_avals: the avals of the arguments.
       name: the function's name, for messages.
       argument_names: what messages call the arguments, or a function from an index to that.
-      trace_type: the class of the trace that records.
+      trace_type: the class of the trace that records, or what makes one.
 
     Raises:
       LeakedTracerError: if the function uses a tracer of a finished trace, or, with the option

@@ -387,6 +387,10 @@ class Tracer:
         """The concrete array behind this tracer, or None when there is none yet."""
         return None
 
+    def demanded_value(self) -> Any:
+        """The same for who cannot go on without it: a trace may compute it now (see `StagingTrace.demanded_value_of`)."""
+        return self.concrete_value()
+
     def origin(self) -> tuple[str, str]:
         """The origin of the value, `made by sin` or `argument x of f`, and where it was made, for messages; empty where unknown."""
         return "", ""
@@ -436,7 +440,7 @@ class Tracer:
             "Use the laminax.numpy function of the same name inside traced code, or move the NumPy call outside.")
 
     def _concretize(self, error: type[Exception], what: str, hint: str) -> Array:
-        value = self.concrete_value()
+        value = self.demanded_value()
         if value is None:
             raise error(f"{what} {self._traced_array()} {self.why_unknown()} {hint}")
         return value

@@ -45,6 +45,10 @@ class DualTracer(Tracer):
         primal = self.primal
         return primal.concrete_value() if isinstance(primal, Tracer) else primal
 
+    def demanded_value(self) -> Any:
+        primal = self.primal
+        return primal.demanded_value() if isinstance(primal, Tracer) else primal
+
     def why_unknown(self) -> str:
         return self.primal.why_unknown() if isinstance(self.primal, Tracer) else super().why_unknown()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Callable, Hashable, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Hashable, NamedTuple, Protocol, Sequence
 from weakref import WeakKeyDictionary, ref
 
 from laminax_ir.options import ambient, config
@@ -16,6 +16,7 @@ from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.pytrees.pytree import flatten, keystr, tree_flatten_with_path
 from laminax_ir.recording.staging import stage
+from laminax_ir.recording.staging_trace import StagingTrace
 from laminax_ir.refs.refs import Ref, check_returned
 from laminax_ir.tracing.trace import Tracer, state
 from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_array_like
@@ -174,7 +175,8 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transform: str = "jit", keeps_refs: bool = True) -> TracedFunction:
+def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transform: str = "jit", keeps_refs: bool = True,
+               trace_type: Callable[..., StagingTrace] = StagingTrace) -> TracedFunction:
     """Traces a function for a call, without a cache.
 
     Args:
@@ -183,6 +185,7 @@ def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transfor
       avals: the types of the arguments that are traced.
       transform: the transformation that traces the function, for messages.
       keeps_refs: whether the program may have references of its caller.
+      trace_type: the class of the trace that records, or what makes one.
     """
     name = function_name(fun)
     trees: list[Any] = []
@@ -197,7 +200,7 @@ def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transfor
         trees.append(out_tree)
         return out
 
-    closed = stage(flat_fun, avals, f"{transform}({name})", call.namer(fun), keeps_refs=keeps_refs)
+    closed = stage(flat_fun, avals, f"{transform}({name})", call.namer(fun), keeps_refs, trace_type)
     closed.jaxpr.debug_info = ProgramName(transform, name, fun, call.in_tree, tuple([i for i, _ in call.static_args]), trees[0])
     return TracedFunction(closed, trees[0], name)
 
@@ -234,6 +237,14 @@ class Entries(dict):
 
 class _Mapped:
     """Stands for a function together with a mapping of it, as a key of the cache."""
+
+
+class Recorder(Protocol):
+    """Makes a trace that records; if operations have run meanwhile, the program holds for this call alone."""
+
+    has_run: bool
+
+    def __call__(self, name: str, argument_names: Sequence[str] | Callable[[int], str] | None = None) -> StagingTrace: ...
 
 
 class TraceCache:
@@ -275,8 +286,8 @@ class TraceCache:
                     entries.clear()
 
     def lookup(self, fun: Callable, call: Call, avals: Sequence[ShapedArray], transform: str,
-               entries: Entries) -> TracedFunction:
-        """The traced function for a call, traced now if it has not been."""
+               entries: Entries, recorder: Recorder | None = None) -> TracedFunction:
+        """The traced function for a call, traced now if it has not been, by a recorder if there is one."""
         axes = state.axis_sizes
         key = TraceKey(call.in_tree, tuple(avals), call.static_args, call.static_kwargs, call.count, ambient.trace_key(),
                        tuple(axes.items()) if axes else ())
@@ -291,9 +302,10 @@ class TraceCache:
             from laminax._src.compiling.cache_misses import explain_retrace
             explain_retrace(title, fun, call.namer(fun), key, entries)
         with phase("Tracing", title, avals):
-            found = trace_call(fun, call, avals, transform)
+            found = trace_call(fun, call, avals, transform, trace_type=recorder or StagingTrace)
         found.key = key
-        entries[key] = found
+        if recorder is None or not recorder.has_run:
+            entries[key] = found
         return found
 
 

@@ -51,7 +51,7 @@ def _memory_space(tracer: Any) -> Any:
 
 def _to_concrete_value(tracer: Any) -> Any:
     """The array behind this value, or None where there is none yet."""
-    return tracer.concrete_value()
+    return tracer.demanded_value()
 
 
 def _itself(tracer: Any) -> Any:

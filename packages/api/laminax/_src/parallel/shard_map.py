@@ -32,6 +32,7 @@ from laminax_ir.types.ref_types import AbstractRef
 from laminax_ir.types.type_shardings import names_of
 
 from laminax._src.compiling.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
+from laminax._src.parallel.values_per_device import Devices, Recorder
 from laminax._src.placement.partitioning import committed_sharding
 
 
@@ -50,7 +51,9 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
     """Maps a function over the parts of arrays that the devices of a mesh hold.
 
     Each device runs the function on its own parts; inside, collectives such as `lax.psum` communicate over the mesh axes by
-    name. It can be called inside of jit and outside.
+    name. It can be called inside of jit and outside. Outside, the function may ask for values: printing one shows what each device has,
+    and one that all devices have may decide what is done, `if total > 0`. A function that does so is called each time, and its operations
+    run one by one; one that does not is traced once, as under jit.
 
     Args:
       f: function of arrays and pytrees of them, the parts. May be left out, to give options in a decorator.
@@ -109,12 +112,14 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
         namer = call.namer(f)
         _check_types(title, avals, specs, chosen, names, namer)
         parts = [_part(title, partial(namer, i), aval, spec, chosen, names, check_vma) for i, (aval, spec) in enumerate(zip(avals, specs))]
+        recorder = _recorder(title, call, specs, Devices(chosen, names, check_vma))
         with running_along([(name, chosen.shape[name]) for name in names], check_vma, chosen):  # which is part of the key
-            traced = trace_cache.lookup(f, call, parts, "shard_map", trace_cache.entries_of_mapped(f, "shard_map"))
+            traced = trace_cache.lookup(f, call, parts, "shard_map", trace_cache.entries_of_mapped(f, "shard_map"), recorder)
         results = _matched(title, "out_specs", out_specs, traced.out_tree, "the result")
         _check_names(title, "out_specs", results, names)
         _check_results(title, traced, results, names, check_vma)
-        outs = bind_shard_map(traced.closed, *call.leaves, mesh=chosen, in_specs=specs, out_specs=results, manual_axes=names,
+        operands, split = (recorder.operands, recorder.specs) if recorder and recorder.has_run else (call.leaves, specs)
+        outs = bind_shard_map(traced.closed, *operands, mesh=chosen, in_specs=split, out_specs=results, manual_axes=names,
                               check_vma=check_vma)
         return tree_unflatten(traced.out_tree, outs)
 
@@ -313,6 +318,15 @@ def _left_out(mesh: Any, names: tuple) -> frozenset:
 
 def _names_by_axis(spec: PartitionSpec, left_out: frozenset) -> list[tuple]:
     return [tuple(name for name in names_of(entry) if name not in left_out) for entry in spec]
+
+
+def _recorder(title: str, call: Call, specs: Sequence[PartitionSpec], devices: Devices) -> Recorder | None:
+    """What makes the trace of a call outside of jit; None inside, where no values are known."""
+    if not isinstance(devices.mesh, runtime.Mesh):
+        return None
+    recorder = Recorder(shard_map, devices, call.leaves, specs,
+                        lambda aval, spec: _part(title, lambda: "a result", aval, spec, devices.mesh, devices.names, devices.check_vma))
+    return recorder if recorder.has_values else None
 
 
 def _part(title: str, argument: Callable[[], str], aval: ShapedArray, spec: PartitionSpec, mesh: Any, names: tuple,

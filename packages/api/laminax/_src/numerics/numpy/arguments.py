@@ -230,7 +230,7 @@ def concrete_int(name: str, parameter: str, value: Any) -> int:
         return size_of(value)
     except TypeError as error:
         if isinstance(value, Tracer):
-            if (known := value.concrete_value()) is not None:  # of a differentiated number, say
+            if (known := value.demanded_value()) is not None:  # of a differentiated number, say
                 return int(known)
             raise ConcretizationTypeError(f"Abstract tracer value encountered where concrete value is expected. {name}: {parameter} must "
                                           f"be a concrete integer, got {value.aval.str_short()}. {error}") from None
@@ -249,7 +249,7 @@ def concrete_numpy(name: str, what: str, x: Any, advice: str = "") -> np.ndarray
       ConcretizationTypeError: if it is traced.
     """
     if isinstance(x, Tracer):
-        value = x.concrete_value()
+        value = x.demanded_value()
         if value is None:
             if advice:
                 raise ConcretizationTypeError(f"{name}: the value of {what}, {x.aval.str_short()}, is not known while the function is "
@@ -276,7 +276,7 @@ def concrete_or_error(force: Callable | None, val: Any, context: str = "") -> An
       ConcretizationTypeError: if it is traced.
     """
     if isinstance(val, Tracer):
-        known = val.concrete_value()
+        known = val.demanded_value()
         if known is None:
             raise ConcretizationTypeError(f"a concrete value is expected where {val.aval.str_short()} is traced. {context}".strip())
         val = known

@@ -178,7 +178,7 @@ def _parse_slice(item: slice, size: int) -> Slice | Steps:
     if start is None and stop is None and step is None:
         return Slice(0, size, 1)
     for part in (start, stop, step):
-        if isinstance(part, Tracer) and part.concrete_value() is None:
+        if isinstance(part, Tracer) and part.demanded_value() is None:
             raise IndexError(
                 f"Array slice indices must have static start/stop/step to be used with NumPy indexing syntax. Found {item}. To index "
                 "a statically sized array at a dynamic position, try jax.ds(start, size) between the brackets, or lax.dynamic_slice "

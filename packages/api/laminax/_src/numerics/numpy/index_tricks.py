@@ -85,7 +85,7 @@ def _known(what: str, value: Any) -> Any:
     """A part of a slice as a known number, since it decides a shape; None and Python scalars stay as they are."""
     if not isinstance(value, Tracer):
         return value
-    if (known := value.concrete_value()) is None:
+    if (known := value.demanded_value()) is None:
         raise ConcretizationTypeError(f"The {what} decides the shape of the result, so it must be known while the function is traced; "
                                       f"got {value.aval.str_short()}. Mark the argument it comes from as static.")
     return known

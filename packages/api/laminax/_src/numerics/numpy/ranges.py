@@ -111,11 +111,11 @@ def _host_scalar(name: str, x: Any) -> Any:
     """An argument of arange, which decides a shape, as a Python scalar; None as it is."""
     if x is not None and type(x) not in dtypes.python_scalar_types:
         if isinstance(x, Tracer):
-            if x.concrete_value() is None:
+            if (known := x.demanded_value()) is None:
                 raise ConcretizationTypeError(
                     f"arange: a size depends on the value of {x.aval.str_short()}, which is not known while the function is traced. "
                     f"It arose in the jnp.arange argument '{name}'. Use a static argument, or lax.iota of a fixed size with a mask.")
-            x = x.concrete_value()
+            x = known
         if np.shape(x) != ():
             raise ValueError(f"arange: arguments must be scalars, got {name} of shape {np.shape(x)}")
         x = np.asarray(x).item()
