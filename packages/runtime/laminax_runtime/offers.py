@@ -35,7 +35,7 @@ OFFERS: dict[str, str] = {
         register_event_duration_secs_listener register_event_listener register_event_time_span_listener
         register_scalar_listener unregister_event_duration_listener unregister_event_listener
         unregister_event_time_span_listener unregister_scalar_listener""",
-    "arrays.shardings": "hlo_sharding_of_bytes op_sharding_of_bytes",
+    "arrays.hlo_shardings": "hlo_sharding_of_bytes op_sharding_of_bytes",
     "backends.processes": "ProcessFailureError connect disconnect has_credentials state",
     "base.options": "transfer_guard",
     "base.process_options": "check_proxy_envs distributed_verify_secure_credentials",

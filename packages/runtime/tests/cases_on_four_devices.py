@@ -15,7 +15,7 @@ from laminax_ir.types.abstract_meshes import AxisType
 from laminax_ir.types.partition_specs import P
 from laminax_runtime import GSPMDSharding, Mesh, NamedSharding, SingleDeviceSharding, device_put
 from laminax_runtime._jaxlib import HloSharding
-from laminax_runtime.arrays import shardings
+from laminax_runtime.arrays import named_shardings
 
 
 def mesh_2x2() -> Mesh:
@@ -216,21 +216,21 @@ def test_xla_shardings_in_the_words_of_a_mesh(shape):
     mesh = Mesh(np.array(runtime.devices()).reshape(shape), ("x", "y", "z")[: len(shape)])
     for spec in all_specs(mesh.axis_names, 2):
         sharding = NamedSharding(mesh, spec)
-        found = shardings.named_from_hlo(sharding._to_xla_hlo_sharding(2), mesh, 2)
+        found = named_shardings.named_from_hlo(sharding._to_xla_hlo_sharding(2), mesh, 2)
         assert found.is_equivalent_to(sharding, 2) and found.mesh is mesh
-        assert shardings.as_given(sharding._to_xla_hlo_sharding(2), 2, runtime.devices(), [(sharding, 2)]) == sharding
+        assert named_shardings.as_given(sharding._to_xla_hlo_sharding(2), 2, runtime.devices(), [(sharding, 2)]) == sharding
 
 
 def test_xla_shardings_that_a_mesh_has_no_words_for():
     mesh = Mesh(np.array(runtime.devices()), ("x",))
     halves = NamedSharding(mesh_2x2(), P("x"))._to_xla_hlo_sharding(1)  # cuts through the only axis
-    assert shardings.named_from_hlo(halves, mesh, 1) is None
-    assert isinstance(shardings.as_given(halves, 1, runtime.devices(), [(NamedSharding(mesh, P()), 1)]), GSPMDSharding)
+    assert named_shardings.named_from_hlo(halves, mesh, 1) is None
+    assert isinstance(named_shardings.as_given(halves, 1, runtime.devices(), [(NamedSharding(mesh, P()), 1)]), GSPMDSharding)
     tiled = GSPMDSharding(runtime.devices(), HloSharding.iota_tile((2, 2)))
-    assert shardings.as_named(tiled, 2).is_equivalent_to(tiled, 2)
-    assert shardings.as_named(SingleDeviceSharding(runtime.devices()[0]), 2) is None
+    assert named_shardings.as_named(tiled, 2).is_equivalent_to(tiled, 2)
+    assert named_shardings.as_named(SingleDeviceSharding(runtime.devices()[0]), 2) is None
     with pytest.raises(NotImplementedError, match="in another order than their own"):
-        shardings.as_named(GSPMDSharding(runtime.devices(), NamedSharding(mesh_2x2(), P("y", "x"))._to_xla_hlo_sharding(2)), 2)
+        named_shardings.as_named(GSPMDSharding(runtime.devices(), NamedSharding(mesh_2x2(), P("y", "x"))._to_xla_hlo_sharding(2)), 2)
 
 
 def test_meshes():

@@ -17,6 +17,7 @@ import numpy as np
 from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_ir.types.type_shardings import TypeSharding, sharding_of_type
 from laminax_runtime import _jaxlib
+from laminax_runtime.arrays.hlo_shardings import REPLICATED, Tiling, are_equal_hlo_shardings, is_replicated, tiled_rank
 from laminax_runtime.backends import meshes, placement
 from laminax_runtime.base.members import set_members
 
@@ -28,21 +29,6 @@ SingleDeviceSharding = _jaxlib.SingleDeviceSharding
 Device = _jaxlib.Device
 Index = tuple[slice, ...]
 Shape = tuple[int, ...]
-
-REPLICATED = _jaxlib.HloSharding.replicate()
-
-
-def op_sharding_of_bytes(data: bytes) -> Any:
-    """XLA's `OpSharding` of its serialized form."""
-    proto = _jaxlib.OpSharding()
-    proto.ParseFromString(data)
-    return proto
-
-
-def hlo_sharding_of_bytes(data: bytes) -> Any:
-    """XLA's `HloSharding` of a serialized `OpSharding`."""
-    return _jaxlib.HloSharding.from_proto(op_sharding_of_bytes(data))
-
 
 # --- any sharding ---
 
@@ -117,12 +103,12 @@ class _SharedMethods(_SharedBase):
             ValueError: an axis does not divide into the number of parts.
         """
         shape = tuple(global_shape)
-        tiling = _tiling(self, len(shape))
-        if tiling is None:
+        tiled = tiling(self, len(shape))
+        if tiled is None:
             return shape
         if reason := misfit(self, shape):
             raise ValueError(f"an array of shape {shape} {reason}")
-        return tuple(size // parts for size, parts in zip(shape, tiling.parts, strict=True))
+        return tuple(size // parts for size, parts in zip(shape, tiled.parts, strict=True))
 
     def devices_indices_map(self, global_shape: Shape) -> dict[Device, Index]:
         """For each device, the slices of an array of shape `global_shape` that it holds."""
@@ -165,13 +151,13 @@ def misfit(sharding: Sharding, shape: Shape, what: str = "arrays", *, may_be_pad
         )
     if spec is None:
         sharding.check_compatible_aval(shape)
-    tiling = None if may_be_padded else _tiling(sharding, len(shape))
-    for axis, (size, parts) in enumerate(zip(shape, tiling.parts, strict=True) if tiling is not None else ()):
+    tiled = None if may_be_padded else tiling(sharding, len(shape))
+    for axis, (size, parts) in enumerate(zip(shape, tiled.parts, strict=True) if tiled is not None else ()):
         if size % parts:
             return (
                 f"cannot be split {where}: axis {axis} has size {size}, {_of_mesh(sharding, axis, parts)}.\n"
                 f"Sharding {sharding} implies that array axis {axis} is partitioned {parts} times, but the dimension size is "
-                f"{size} (full shape: {shape}, per-dimension tiling factors: {[*(tiling.parts if tiling else ())]} should evenly divide "
+                f"{size} (full shape: {shape}, per-dimension tiling factors: {[*(tiled.parts if tiled else ())]} should evenly divide "
                 f"the shape).\nPad axis {axis} to {-(-size // parts) * parts}, or shard an axis whose size is a multiple of {parts}."
             )
     return None
@@ -197,34 +183,8 @@ def has_terms(sharding: Sharding) -> bool:
     return isinstance(sharding, NamedSharding) and bool(sharding.spec.unreduced)
 
 
-def are_equal_hlo_shardings(a: _jaxlib.HloSharding, b: _jaxlib.HloSharding) -> bool:
-    """Whether two XLA shardings mean the same; replication on one tile is replication."""
-    return a is b or a == b or (is_replicated(a) and is_replicated(b))
-
-
-def is_replicated(sharding: _jaxlib.HloSharding) -> bool:
-    """Whether the XLA sharding gives each device the whole array."""
-    if sharding.is_replicated() or sharding.num_devices() == 1:
-        return True
-    return sharding.is_tiled() and _parts(sharding, None) == 1 and _jaxlib.OpSharding.Type.UNREDUCED not in sharding.subgroup_types()
-
-
-class _Tiling:
-    """An XLA sharding as numbers: parts per axis, and for each device of the list the coordinates of its part."""
-
-    __slots__ = ("parts", "coordinates")
-
-    def __init__(self, sharding: _jaxlib.HloSharding, ndim: int) -> None:
-        dimensions = sharding.tile_assignment_dimensions()
-        self.parts = tuple(dimensions[:ndim])
-        order = np.asarray(sharding.tile_assignment_devices()).reshape(*self.parts, -1)
-        self.coordinates = [()] * order.size
-        for position in np.ndindex(*order.shape):
-            self.coordinates[order[position]] = position[:ndim]
-
-
 @functools.lru_cache(maxsize=4096)
-def _tiling(sharding: Sharding, ndim: int) -> _Tiling | None:
+def tiling(sharding: Sharding, ndim: int) -> Tiling | None:
     """The tiling of arrays of `ndim` axes; None if each device has the whole array."""
     hlo_sharding = sharding._to_xla_hlo_sharding(ndim)
     if (hlo_sharding.is_replicated() or hlo_sharding.is_unreduced() or hlo_sharding.is_maximal()
@@ -233,13 +193,7 @@ def _tiling(sharding: Sharding, ndim: int) -> _Tiling | None:
     unsupported = set(hlo_sharding.subgroup_types()) - {_jaxlib.OpSharding.Type.REPLICATED, _jaxlib.OpSharding.Type.UNREDUCED}
     if unsupported or hlo_sharding.is_manual() or hlo_sharding.is_unknown():
         raise NotImplementedError(f"{sharding}: only tiled and replicated shardings say which device has which part")
-    return _Tiling(hlo_sharding, ndim)
-
-
-def _parts(sharding: _jaxlib.HloSharding, ndim: int | None) -> int:
-    dimensions = list(sharding.tile_assignment_dimensions())
-    extra = len(sharding.subgroup_types()) or (1 if sharding.replicate_on_last_tile_dim() else 0)
-    return math.prod(dimensions[: len(dimensions) - extra if ndim is None else ndim])
+    return Tiling(hlo_sharding, ndim)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -250,15 +204,15 @@ def _indices_map(sharding: Sharding, shape: Shape) -> dict[Device, Index]:
             "Use reshard to make the sum first, or read the terms from x.addressable_shards."
         )
     shard = sharding.shard_shape(shape)
-    tiling = _tiling(sharding, len(shape))
+    tiled = tiling(sharding, len(shape))
     whole = (slice(None),) * len(shape)
-    if tiling is None:
+    if tiled is None:
         return {device: whole for device in sharding._device_assignment}
 
     def of_device(number: int) -> Index:
-        places: Sequence[int] = tiling.coordinates[number]
+        places: Sequence[int] = tiled.coordinates[number]
         return tuple([slice(None) if parts == 1 else slice(at * size, (at + 1) * size)
-                      for at, size, parts in zip(places, shard, tiling.parts, strict=True)])
+                      for at, size, parts in zip(places, shard, tiled.parts, strict=True)])
 
     return {device: of_device(i) for i, device in enumerate(sharding._device_assignment)}
 
@@ -444,93 +398,6 @@ def _sharding_of_type(split: TypeSharding | None, ndim: int) -> NamedSharding:
 sharding_of_type.append(_sharding_of_type)
 
 
-def named_from_hlo(hlo: _jaxlib.HloSharding, mesh: meshes.Mesh, ndim: int) -> NamedSharding | None:
-    """The sharding over a mesh that means the same as an XLA sharding of its devices; None if there is none.
-
-    The device numbers along each axis of the tiles tell which mesh axes it runs along: the fastest varying of them is
-    the one whose coordinate changes between the first two devices, and so on.
-    """
-    if is_replicated(hlo):
-        return NamedSharding(mesh, PartitionSpec())
-    if not hlo.is_tiled():
-        return None
-    parts = tuple(hlo.tile_assignment_dimensions()[:ndim])
-    order = np.asarray(hlo.tile_assignment_devices()).reshape(*parts, -1)
-    entries = []
-    for axis, count in enumerate(parts):
-        line = np.moveaxis(order, axis, 0).reshape(count, -1)[:, 0]
-        names = _names_along(line, mesh)
-        if names is None:
-            return None
-        entries.append(names)
-    while entries and not entries[-1]:
-        entries.pop()
-    found = NamedSharding(mesh, PartitionSpec(*entries))
-    return found if are_equal_hlo_shardings(_named_to_hlo(found, ndim), hlo) else None
-
-
-def _names_along(line: np.ndarray, mesh: meshes.Mesh) -> tuple | None:
-    """The mesh axes that a line of device numbers runs along, the slowest varying first; None if it cuts through one."""
-    coordinates = np.stack(np.unravel_index(line, mesh.axis_sizes), axis=1)
-    names: list[Any] = []
-    stride = 1
-    while stride < len(line):
-        changed = np.flatnonzero(coordinates[stride] != coordinates[0])
-        if len(changed) != 1:
-            return None
-        names.insert(0, mesh.axis_names[changed[0]])
-        stride *= mesh.axis_sizes[changed[0]]
-    return tuple(names) if stride == len(line) and len(set(names)) == len(names) else None
-
-
-def as_named(sharding: Sharding, ndim: int) -> NamedSharding | None:
-    """A sharding of arrays of a rank by a mesh and a spec; None for one on a single device that has no mesh.
-
-    Raises:
-        NotImplementedError: it is an XLA sharding that deals the devices out in another order than theirs.
-    """
-    if isinstance(sharding, NamedSharding):
-        return sharding
-    if sharding.num_devices == 1:
-        return None
-    return _named_from_gspmd(sharding, ndim)
-
-
-@functools.lru_cache(maxsize=1024)
-def _named_from_gspmd(sharding: Sharding, ndim: int) -> NamedSharding:
-    devices = np.array(sharding._device_assignment, dtype=object)
-    tiling = _tiling(sharding, ndim)
-    parts = () if tiling is None else tiling.parts
-    names = tuple(f"_axis_{i}" for i in range(len(parts) + 1))
-    mesh = meshes.Mesh(devices.reshape(*parts, -1), names)
-    found = NamedSharding(mesh, PartitionSpec(*names[:-1]))
-    if not are_equal_hlo_shardings(_named_to_hlo(found, ndim), sharding._to_xla_hlo_sharding(ndim)):
-        raise NotImplementedError(f"{sharding} deals out the devices in another order than their own. Use a NamedSharding.")
-    return found
-
-
-def as_given(
-    hlo: _jaxlib.HloSharding, ndim: int, devices: Sequence[Device], given: Sequence[tuple[Sharding, int | None]]
-) -> Sharding:
-    """An XLA sharding over devices, expressed in terms of shardings that the caller knows.
-
-    Args:
-        hlo: the sharding.
-        ndim: of what rank the array is.
-        devices: the devices it numbers.
-        given: shardings over these devices, with the ranks of their arrays if known. One for the same rank that means
-            the same is taken; else the mesh of the first that has one.
-    """
-    for known, known_ndim in given:
-        if isinstance(known, NamedSharding) and known_ndim == ndim:
-            if are_equal_hlo_shardings(known._to_xla_hlo_sharding(ndim), hlo):
-                return known
-    for known, _ in given:
-        if isinstance(known, NamedSharding) and (found := named_from_hlo(hlo, known.mesh, ndim)) is not None:
-            return found
-    return GSPMDSharding(devices, hlo)
-
-
 # --- an XLA sharding ---
 
 
@@ -545,8 +412,8 @@ class _GSPMDMethods(_GSPMDBase):
         return self._hlo_sharding
 
     def check_compatible_aval(self, aval_shape: Shape) -> None:
-        if not is_replicated(self._hlo_sharding) and len(aval_shape) < _tiled_rank(self._hlo_sharding):
-            raise ValueError(_rank_misfit(self, _tiled_rank(self._hlo_sharding), tuple(aval_shape)))
+        if not is_replicated(self._hlo_sharding) and len(aval_shape) < tiled_rank(self._hlo_sharding):
+            raise ValueError(_rank_misfit(self, tiled_rank(self._hlo_sharding), tuple(aval_shape)))
 
     def with_memory_kind(self, kind: str) -> GSPMDSharding:
         return GSPMDSharding(self._devices, self._hlo_sharding, memory_kind=kind)
@@ -572,11 +439,6 @@ class _GSPMDMethods(_GSPMDBase):
     def __reduce__(self) -> tuple[Any, Any]:
         ids = [(device.platform, device.id) for device in self._devices]
         return _gspmd_from_ids, (ids, self._hlo_sharding.to_proto().SerializeToString(), self._memory_kind)
-
-
-def _tiled_rank(sharding: _jaxlib.HloSharding) -> int:
-    dimensions = len(sharding.tile_assignment_dimensions())
-    return dimensions - (len(sharding.subgroup_types()) or int(sharding.replicate_on_last_tile_dim()))
 
 
 def _gspmd_from_ids(ids: list[tuple[str, int]], serialized: bytes, memory_kind: str | None) -> GSPMDSharding:

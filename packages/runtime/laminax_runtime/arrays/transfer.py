@@ -18,6 +18,7 @@ from laminax_ir.types.avals import ShapedArray, get_aval, placed_aval
 from laminax_runtime import _jaxlib  # noqa: F401  (context: jaxlib's x64 setting)
 from laminax_runtime.arrays import arrays, process_failures, shardings  # noqa: F401  (context: jaxlib's x64 setting)
 from laminax_runtime.arrays.arrays import ArrayImpl
+from laminax_runtime.arrays.hlo_shardings import are_equal_hlo_shardings
 from laminax_runtime.backends import backends, placement, processes  # noqa: F401  (context: jaxlib's x64 setting)
 from laminax_runtime.base import context, guards  # noqa: F401  (context: jaxlib's x64 setting)
 from laminax_runtime.base.errors import UnsupportedValueError
@@ -310,7 +311,7 @@ def set_resharder(resharder: Callable[[ArrayImpl, shardings.Sharding], ArrayImpl
 
 
 def _is_same_tiling(a: shardings.Sharding, b: shardings.Sharding, ndim: int) -> bool:
-    return a.num_devices == b.num_devices and shardings.are_equal_hlo_shardings(
+    return a.num_devices == b.num_devices and are_equal_hlo_shardings(
         a._to_xla_hlo_sharding(ndim), b._to_xla_hlo_sharding(ndim)
     )
 

@@ -27,6 +27,8 @@ from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
 from laminax_runtime import _jaxlib
 from laminax_runtime.arrays import layouts, shardings, transfer
 from laminax_runtime.arrays.arrays import ArrayImpl
+from laminax_runtime.arrays.hlo_shardings import REPLICATED
+from laminax_runtime.arrays.named_shardings import as_given
 from laminax_runtime.backends import ffi, placement, processes, topologies
 from laminax_runtime.base import options
 from laminax_runtime.base.options import CompilerEffortLevel
@@ -133,11 +135,11 @@ def _with_inspections(text: str, convention: CallingConvention, assignment: tupl
     called_back: list[Callable[..., Any]] = []
     for index, (callback, ndim) in enumerate(convention.inspections):
         def say(chosen: _jaxlib.HloSharding, callback: Callable[[Any], Any] = callback, ndim: int = ndim) -> None:
-            callback(shardings.as_given(chosen, ndim, assignment, known))
+            callback(as_given(chosen, ndim, assignment, known))
 
         if len(assignment) == 1:
             is_named = any(isinstance(s, shardings.NamedSharding) for s, _ in known)
-            callback(shardings.as_given(shardings.REPLICATED, ndim, assignment, known) if is_named else shardings.on_device(assignment[0]))
+            callback(as_given(REPLICATED, ndim, assignment, known) if is_named else shardings.on_device(assignment[0]))
             continue
         called_back.append(say)
         key = _jaxlib.encode_inspect_sharding_callback(say)
@@ -335,14 +337,14 @@ def _choices(given: Sequence[shardings.Sharding | None], read_back: Callable[[],
     if len(assignment) == 1:
         if not any(isinstance(s, shardings.NamedSharding) for s, _ in known):
             return tuple(shardings.on_device(assignment[0]) if s is None else s for s in given)
-        chosen = [shardings.REPLICATED] * len(avals)
+        chosen = [REPLICATED] * len(avals)
     else:
         protos = read_back()
         if protos is not None and len(protos) == 1 and len(avals) != 1 and (elements := protos[0].tuple_shardings):
             protos = elements
-        chosen = [shardings.REPLICATED] * len(avals) if protos is None else [*map(_jaxlib.HloSharding.from_proto, protos)]
+        chosen = [REPLICATED] * len(avals) if protos is None else [*map(_jaxlib.HloSharding.from_proto, protos)]
     return tuple(
-        shardings.as_given(hlo, aval.ndim, assignment, known) if s is None else s
+        as_given(hlo, aval.ndim, assignment, known) if s is None else s
         for s, hlo, aval in zip(given, chosen, avals, strict=True)
     )
 

@@ -16,6 +16,8 @@ from laminax_ir.programs.calling_conventions import CallingConvention, Partition
 from laminax_ir.types.avals import ShapedArray
 from laminax_runtime import _jaxlib
 from laminax_runtime.arrays import shardings
+from laminax_runtime.arrays.hlo_shardings import REPLICATED
+from laminax_runtime.arrays.named_shardings import as_given
 from laminax_runtime.backends import placement
 
 
@@ -65,7 +67,7 @@ def _propagated(sharding: _jaxlib.HloSharding, _shape: Any, _name: bytes) -> _ja
 
 
 def _inferred(_shapes: Any, _shardings: Sequence[_jaxlib.HloSharding], _result: Any, _name: bytes) -> _jaxlib.HloSharding:
-    return shardings.REPLICATED
+    return REPLICATED
 
 
 def _partition(_shapes: Sequence[Any], operands: Sequence[_jaxlib.HloSharding], result_shape: Any, result: _jaxlib.HloSharding,
@@ -85,7 +87,7 @@ def _partition(_shapes: Sequence[Any], operands: Sequence[_jaxlib.HloSharding], 
 
 
 def _as_given(hlo: _jaxlib.HloSharding, aval: ShapedArray, compiled: _Compiled) -> shardings.Sharding:
-    return shardings.as_given(hlo, aval.ndim, compiled.devices, compiled.known)
+    return as_given(hlo, aval.ndim, compiled.devices, compiled.known)
 
 
 def _as_hlo(sharding: shardings.Sharding, aval: ShapedArray) -> _jaxlib.HloSharding:

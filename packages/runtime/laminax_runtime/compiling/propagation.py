@@ -16,6 +16,8 @@ from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace
 from laminax_runtime import _jaxlib
 from laminax_runtime.arrays import shardings
+from laminax_runtime.arrays.hlo_shardings import REPLICATED
+from laminax_runtime.arrays.named_shardings import as_given
 from laminax_runtime.backends import meshes, placement
 from laminax_runtime.compiling.compile import KnownSharding, known_shardings_on, with_automatic_axes
 
@@ -62,8 +64,8 @@ def propagated_shardings(
             return only
         sharding = expressed.get((spec, aval.ndim))
         if sharding is None:
-            hlo = shardings.REPLICATED if spec is None else _on_devices(spec, devices)._to_xla_hlo_sharding(aval.ndim)
-            sharding = expressed[spec, aval.ndim] = shardings.as_given(hlo, aval.ndim, devices, known)
+            hlo = REPLICATED if spec is None else _on_devices(spec, devices)._to_xla_hlo_sharding(aval.ndim)
+            sharding = expressed[spec, aval.ndim] = as_given(hlo, aval.ndim, devices, known)
         return sharding.with_memory_kind(HOST_KIND) if aval.memory_space is MemorySpace.Host else sharding
 
     arguments, results = (tuple([express(s, spec, aval) for s, spec, aval in zip(given, specs, avals, strict=True)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_runtime.arrays.shardings import hlo_sharding_of_bytes, op_sharding_of_bytes
+from laminax_runtime.arrays.hlo_shardings import hlo_sharding_of_bytes, op_sharding_of_bytes
 
 __all__: list[str] = []
 
