@@ -10,8 +10,9 @@ _MODULE_OF = {"io_callback": "laminax_ir.ops.callbacks", "primal_tangent_dtype":
 
 _SUBMODULES = frozenset((
     "array_serialization", "as_jax", "buffer_callback", "checkify", "colocated_python", "compilation_cache", "compute_on",
-    "custom_partitioning", "hijax", "jet", "key_reuse", "layout", "mesh_utils", "multihost_utils", "ode", "pallas", "pjit", "profiler",
-    "random", "rnn", "roofline", "scheduling_groups", "serialize_executable", "shard_map", "sparse", "topologies", "xla_metadata",
+    "custom_partitioning", "fused", "hijax", "jet", "key_reuse", "layout", "mesh_utils", "multihost_utils", "ode", "overlap", "pallas",
+    "pjit", "profiler", "random", "rnn", "roofline", "scheduling_groups", "serialize_executable", "shard_map", "sparse", "topologies",
+    "xla_metadata",
 ))
 
 __all__ = sorted([*_MODULE_OF, *_SUBMODULES])  # pyright: ignore[reportUnsupportedDunderAll]

@@ -11,6 +11,7 @@ from laminax.experimental import colocated_python as colocated_python
 from laminax.experimental import compilation_cache as compilation_cache
 from laminax.experimental import compute_on as compute_on
 from laminax.experimental import custom_partitioning as custom_partitioning
+from laminax.experimental import fused as fused
 from laminax.experimental import hijax as hijax
 from laminax.experimental import jet as jet
 from laminax.experimental import key_reuse as key_reuse
@@ -18,6 +19,7 @@ from laminax.experimental import layout as layout
 from laminax.experimental import mesh_utils as mesh_utils
 from laminax.experimental import multihost_utils as multihost_utils
 from laminax.experimental import ode as ode
+from laminax.experimental import overlap as overlap
 from laminax.experimental import pallas as pallas
 from laminax.experimental import pjit as pjit
 from laminax.experimental import profiler as profiler

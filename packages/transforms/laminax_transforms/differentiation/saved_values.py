@@ -140,7 +140,9 @@ class SavedValues:
         for i, (entry, structure) in enumerate(zip(self.args_res, structures)):
             found, treedef = tree_flatten(entry, lambda x: isinstance(x, _MARKERS))
             if treedef != structure:
-                found = [NotNeeded()] * structure.num_leaves
+                # One that was taken out may be put back later, also into a copy: that which a loop makes of its results.
+                missing: Any = NotSaveable if entry is None and not is_called else NotNeeded
+                found = [missing() if len(leaves) + j in needed else NotNeeded() for j in range(structure.num_leaves)]
             for x in found:
                 if isinstance(x, _MARKERS if is_called else NotNeeded) and len(leaves) in needed:
                     raise ValueError(f"vjp({name}): the VJP function was applied before restoring its not-saveable residuals, or those "
