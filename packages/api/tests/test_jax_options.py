@@ -71,12 +71,12 @@ def test_levels_of_optimization_compile_anew_and_compute_the_same():
 
 
 def test_disable_most_optimizations_reaches_the_compiler():
-    from laminax_runtime.compiling import compile as compiler
+    from laminax_runtime.compiling import compile_options
     (device,) = laminax.devices()[:1]
-    build = compiler._compile_options((device,), 1, 1, None, (), ()).executable_build_options
+    build = compile_options.options_for((device,), 1, 1, None, (), ()).executable_build_options
     assert build.debug_options.xla_backend_optimization_level != 0
     with option("jax_disable_most_optimizations", True), option("jax_optimization_level", "O2"):
-        build = compiler._compile_options((device,), 1, 1, None, (), ()).executable_build_options
+        build = compile_options.options_for((device,), 1, 1, None, (), ()).executable_build_options
     assert build.debug_options.xla_backend_optimization_level == 0 and build.optimization_level == 29
 
 

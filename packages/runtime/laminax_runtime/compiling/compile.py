@@ -16,8 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-import numpy as np
-
 from laminax_ir.options import config
 from laminax_ir.programs.calling_conventions import CallingConvention, HostTransfer, inspection_key
 from laminax_ir.types.abstract_meshes import AxisType
@@ -31,10 +29,10 @@ from laminax_runtime.arrays.hlo_shardings import REPLICATED
 from laminax_runtime.arrays.named_shardings import as_given
 from laminax_runtime.backends import ffi, placement, processes, topologies
 from laminax_runtime.base import options
-from laminax_runtime.base.options import CompilerEffortLevel
 from laminax_runtime.compiling import watched
+from laminax_runtime.compiling.compile_options import options_for
 from laminax_runtime.compiling.partitioned_calls import named_calls
-from laminax_runtime.compiling.small_loops import with_small_loops_as_kernels, without_library_for_reductions
+from laminax_runtime.compiling.small_loops import without_library_for_reductions
 from laminax_runtime.compiling.unloaded import UnloadedProgram
 
 # A sharding over a program's devices, and the rank of the array that it is of, or None.
@@ -94,7 +92,7 @@ def compile_module(
     wanted_out = _one_each("out_shardings", out_shardings, convention.out_avals)
     if convention.has_short_reductions:
         compiler_options = without_library_for_reductions(compiler_options)
-    compile_options = _compile_options(assignment, num_replicas, num_partitions, compiler_options, wanted_in, wanted_out)
+    compile_options = options_for(assignment, num_replicas, num_partitions, compiler_options, wanted_in, wanted_out)
     if convention.has_layouts:
         layouts_in_use.add("layouts")
     if processes.state.num_processes > 1:
@@ -221,66 +219,6 @@ def _one_each(name: str, given: Sequence[Any] | None, avals: Sequence[ShapedArra
     if given is not None and len(given) != len(avals):
         raise ValueError(f"compile_module: {len(given)} {name} were given for {len(avals)} arrays")
     return (None,) * len(avals) if given is None else tuple(given)
-
-
-def _compile_options(assignment: Sequence[placement.Device], num_replicas: int, num_partitions: int,
-                     compiler_options: Mapping[str, Any] | None, in_shardings: Sequence[shardings.Sharding | None],
-                     out_shardings: Sequence[shardings.Sharding | None]) -> _jaxlib.CompileOptions:
-    result = _jaxlib.CompileOptions()
-    if len(assignment) == 1 and assignment[0].platform == "cpu" and config.cpu_kernels.value:
-        result = with_small_loops_as_kernels(result)
-    build = result.executable_build_options
-    result.num_replicas = build.num_replicas = num_replicas
-    result.num_partitions = build.num_partitions = num_partitions
-    ids = np.array([device.id for device in assignment], dtype=np.int32).reshape(num_replicas, num_partitions)
-    result.device_assignment = build.device_assignment = _jaxlib.DeviceAssignment.create(ids)
-    build.use_spmd_partitioning = build.use_shardy_partitioner = num_partitions > 1
-    if num_partitions > 1:
-        if None in in_shardings:
-            build.allow_spmd_sharding_propagation_to_parameters = [s is None for s in in_shardings]
-        if None in out_shardings:
-            build.allow_spmd_sharding_propagation_to_output = [s is None for s in out_shardings]
-    _set_efforts(build)
-    if watched.may_be_trapped(assignment):
-        _leave_out_pass(build, watched.PASS_TO_LEAVE_OUT)
-    if compiler_options:
-        own = {option for option in _BUILD_OPTIONS if option in compiler_options and hasattr(build, option)}
-        for option in own:
-            setattr(build, option, _effort(compiler_options[option]) if option.endswith("_level") else compiler_options[option])
-        result.env_option_overrides = [item for item in compiler_options.items() if item[0] not in own]
-    return result
-
-
-def _set_efforts(build: Any) -> None:
-    """Sets the build options that follow from laminax's options about optimizations."""
-    if (level := options.optimization_level.value) != "UNKNOWN":
-        build.optimization_level = _EFFORTS[level]
-    if (level := options.memory_fitting_level.value) != options.memory_fitting_level.default:
-        build.memory_fitting_level = _EFFORTS[level]
-    if options.disable_most_optimizations.value:
-        build.debug_options.xla_backend_optimization_level = 0
-        build.debug_options.xla_llvm_disable_expensive_passes = True
-        build.debug_options.xla_test_all_input_layouts = False
-    if not options.compiler_enable_remat_pass.value:
-        _leave_out_pass(build, "rematerialization")
-
-
-def _leave_out_pass(build: Any, name: str) -> None:
-    """Adds a pass of XLA to those that are not run."""
-    options_of_xla = build.debug_options
-    options_of_xla.xla_disable_hlo_passes = ",".join(filter(None, [options_of_xla.xla_disable_hlo_passes, name]))
-
-
-def _effort(level: Any) -> Any:
-    """The number of a level that is given by name; a number stays."""
-    return level.value if isinstance(level, CompilerEffortLevel) else _EFFORTS.get(level, level) if isinstance(level, str) else level
-
-
-_EFFORTS = {level.name: level.value for level in CompilerEffortLevel}
-
-
-# Compiler options that are no debug options of XLA: what effort the compiler makes for run time and memory. jaxlib 0.12 has only levels.
-_BUILD_OPTIONS = {"exec_time_optimization_effort", "memory_fitting_effort", "optimization_level", "memory_fitting_level"}
 
 
 def _load_or_compile(text: str, assignment: tuple[placement.Device, ...], compile_options: _jaxlib.CompileOptions, name: str,
@@ -501,7 +439,7 @@ def _load_executable(serialized: bytes, name: str, platform: str, device_ids: Se
         raise ValueError(f"the pickled executable {name} runs on {platform} devices {missing}, which this process does not have")
     devices = tuple(by_id[i] for i in device_ids)
     ffi.ensure_kernels(convention.call_targets, devices[0].client)
-    compile_options = _compile_options(devices, 1, len(devices), None, in_shardings, out_shardings)
+    compile_options = options_for(devices, 1, len(devices), None, in_shardings, out_shardings)
     try:
         loaded = devices[0].client.deserialize_executable(serialized, _jaxlib.DeviceList(devices), compile_options)
     except _jaxlib.XlaRuntimeError as error:
