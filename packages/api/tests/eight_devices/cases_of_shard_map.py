@@ -330,6 +330,44 @@ def double(x):
     return x * 2
 
 
+@pytest.mark.parametrize("like", [jnp.zeros_like, jnp.ones_like, jnp.empty_like, lambda x: jnp.full_like(x, -np.inf), partial(lax.full_like, fill_value=0),
+                                  lambda x: jnp.zeros_like(x, shape=(3,)), lambda x: jnp.ones_like(x, dtype=int)])
+def test_values_like_others_vary_as_they_do(like):
+    seen = []
+
+    def f(x, y):
+        seen.extend([laminax.typeof(like(x)).vma, laminax.typeof(like(x[0] + y)).vma, laminax.typeof(like(y)).vma])
+        return x
+
+    over_mesh(f, in_specs=(P("x"), P()), out_specs=P("x"))(A, A[0])
+    assert seen == [{"x"}, {"x"}, set()]
+
+
+def test_attention_over_a_ring_of_devices():
+    """Each device has a part of the queries; keys and values go round. The loop begins with `zeros_like` of what varies."""
+    rng = np.random.default_rng(0)
+    q, k, v = rng.normal(size=(3, 16, 4)).astype(np.float32)
+    ring = [(i, (i + 1) % 4) for i in range(4)]
+
+    def attention(q, k, v):
+        def body(_, carry):
+            total, most, weight, k, v = carry
+            scores = q @ k.T
+            new = jnp.maximum(most, scores.max(-1))
+            e, scale = jnp.exp(scores - new[:, None]), jnp.exp(most - new)
+            return total * scale[:, None] + e @ v, new, weight * scale + e.sum(-1), lax.ppermute(k, "x", ring), lax.ppermute(v, "x", ring)
+
+        start = jnp.zeros_like(q), jnp.full_like(q[:, 0], -np.inf), jnp.zeros_like(q[:, 0]), k, v
+        total, _, weight, _, _ = lax.fori_loop(0, 4, body, start)
+        return total / weight[:, None]
+
+    weights = np.exp(q.astype(np.float64) @ k.T)
+    expected = weights @ v / weights.sum(1, keepdims=True)
+    mapped = over_mesh(attention, in_specs=P("x"), out_specs=P("x"))
+    for run in (mapped, laminax.jit(mapped)):
+        np.testing.assert_allclose(run(q, k, v), expected, rtol=1e-4, atol=1e-5)
+
+
 def test_an_abstract_mesh_is_that_of_the_arguments():
     x = put(A, "x", "y")
     f = shard_map(lambda x: x * lax.axis_size("x") + lax.psum(x, "x"), mesh=MESH.abstract_mesh, in_specs=P("x"), out_specs=P("x"))

@@ -270,6 +270,12 @@ def reduced_as(x: Any, aval: ShapedArray) -> Any:
     return cast_to(x, tuple(name for name in checked_axes() if name in reduced), REDUCED) if reduced else x
 
 
+def varying_as(x: Any, aval: ShapedArray) -> Any:
+    """A value that all devices have, of a type that says that it varies along the axes along which values of the given type do."""
+    names = tuple([name for name in checked_axes() if name in aval.named_shape])
+    return _pvary(x, names) if names else x
+
+
 def zeros_as(zeros: Any, aval: ShapedArray) -> Any:
     """Zeros, which all devices have, with the open sums of a type: they are terms of a sum that is zero."""
     if aval._split is None:

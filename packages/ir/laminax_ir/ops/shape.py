@@ -16,7 +16,7 @@ import numpy as np
 
 from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops.elementwise import convert_element_type
-from laminax_ir.ops.open_sums import reduced_as
+from laminax_ir.ops.open_sums import reduced_as, varying_as
 from laminax_ir.ops.scalar_operands import constant_of, scalar_like
 from laminax_ir.ops.shape_arguments import (
     as_ints,
@@ -42,7 +42,8 @@ from laminax_ir.ops.shape_primitives import (
 from laminax_ir.ops.sharding import device_put_p, reshard
 from laminax_ir.options import config
 from laminax_ir.symbolic.symbolic_dims import DimSize, size_of
-from laminax_ir.tracing.trace import eval_trace, state
+from laminax_ir.tracing.manual_axes import manual_axes
+from laminax_ir.tracing.trace import Tracer, eval_trace, state
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int, check_rank
 from laminax_ir.types.avals import get_aval, is_array_like
@@ -533,16 +534,22 @@ def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
         this shape.
 
     Returns:
-      The array; weakly typed when no dtype is given and x is weakly typed.
+      The array; weakly typed when no dtype is given and x is weakly typed. Its type says that it varies along the axes of a checked
+      `shard_map` along which x does, so that a loop may start with it and go on with values that vary.
 
     Example:
       >>> full_like(np.float32([1, 2]), 3)
       array([3., 3.], dtype=float32)
     """
+    result = _full_like(x, fill_value, dtype, shape, sharding)
+    return varying_as(result, x.aval) if manual_axes.value and isinstance(x, Tracer) else result
+
+
+def _full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None, shape: Sequence[int] | None, sharding: Any) -> Array:
     if sharding is None and state.trace is eval_trace and getattr(x, "committed", False) and not x.weak_type:
         sharding = x.sharding if shape is None or getattr(x.sharding, "num_devices", 0) == 1 else None
     if in_use and shape is None and sharding is None and is_array_like(x) and (split := get_aval(x)._split) is not None:
-        return reduced_as(reshard(full_like(x, fill_value, dtype, shape_of(x)), split.along_explicit_axes()), get_aval(x))
+        return reduced_as(reshard(_full_like(x, fill_value, dtype, shape_of(x), None), split.along_explicit_axes()), get_aval(x))
     shape = shape_of(x) if shape is None else canonical_shape("full_like", shape)
     if dtype is not None:
         return full(shape, fill_value, dtype, sharding=sharding)
