@@ -330,8 +330,9 @@ def double(x):
     return x * 2
 
 
-@pytest.mark.parametrize("like", [jnp.zeros_like, jnp.ones_like, jnp.empty_like, lambda x: jnp.full_like(x, -np.inf), partial(lax.full_like, fill_value=0),
-                                  lambda x: jnp.zeros_like(x, shape=(3,)), lambda x: jnp.ones_like(x, dtype=int)])
+@pytest.mark.parametrize("like", [
+    jnp.zeros_like, jnp.ones_like, jnp.empty_like, lambda x: jnp.full_like(x, -np.inf), partial(lax.full_like, fill_value=0),
+    lambda x: jnp.zeros_like(x, shape=(3,)), lambda x: jnp.ones_like(x, dtype=int)])
 def test_values_like_others_vary_as_they_do(like):
     seen = []
 
