@@ -116,3 +116,78 @@ def test_modules_that_come_with_jax_are_among_those_loaded(run):
         print("done")
     """)
     assert out == "done\n"
+
+
+def test_private_modules_are_views_of_public_ones(run):
+    out = run("""
+        import laminax.experimental.as_jax
+        import JAX, laminax
+        import numpy as np
+        import JAX._src.lax.control_flow.loops as loops, JAX._src.nn.initializers as initializers
+        from JAX._src import array, config, core, dtypes, effects, mesh, pjit, sharding_impls, typing
+        from JAX._src.interpreters import ad, pxla
+        from JAX._src.lax import control_flow, fft, lax, linalg, parallel, slicing
+        from JAX._src.lax.control_flow import cond_p, scan_p, while_p
+        from JAX._src.numpy import lax_numpy, linalg as numpy_linalg, util
+        from JAX._src.numpy.util import promote_dtypes_complex
+        from JAX._src.scipy.special import gammaln
+        primitives = laminax.extend.core.primitives
+        assert loops.scan is control_flow.scan is laminax.lax.scan and scan_p is primitives.scan_p and linalg.svd_p is primitives.svd_p
+        assert lax.add is laminax.lax.add and parallel.psum is laminax.lax.psum and slicing.gather is laminax.lax.gather
+        assert fft.fft_p is primitives.fft_p and lax_numpy.einsum is laminax.numpy.einsum and numpy_linalg.norm is laminax.numpy.linalg.norm
+        assert gammaln is laminax.scipy.special.gammaln and initializers is laminax.nn.initializers
+        assert initializers.__spec__.name == "laminax.nn.initializers"
+        assert mesh.Mesh is sharding_impls.Mesh is laminax.sharding.Mesh and pjit.jit_p is primitives.jit_p and pjit.jit is laminax.jit
+        assert isinstance(JAX.numpy.ones(2), array.ArrayImpl) and ad.JVPTracer and JAX._src.lax.lax is lax
+        assert not config.enable_x64.value
+        with config.enable_x64(True):
+            assert config.enable_x64.value
+        assert core.safe_zip([1], [2]) == [(1, 2)] and core.call_p is primitives.call_p and effects.no_effects is core.no_effects
+        assert isinstance(np.ones(2), typing.SupportsDType) and not isinstance(1.0, typing.DuckTypedArray)
+        assert all(map(dtypes.supports_inf, ("float16", "bfloat16", "float8_e5m2")))
+        assert not any(map(dtypes.supports_inf, ("float8_e4m3fn", "int32")))
+        print(*[x.dtype for x in promote_dtypes_complex(np.float32(1), np.ones(2, np.int32))],
+              *[x.dtype for x in util.promote_dtypes_inexact(np.int8(1), np.ones(2, np.int8))],
+              *[x.dtype for x in util.promote_args_numeric("f", np.True_, np.ones(2, bool))],
+              *[x.shape for x in util.promote_shapes("f", np.ones(2), np.ones((3, 2)))])
+    """)
+    assert out == "complex64 complex64 float32 float32 int32 int32 (1, 2) (3, 2)\n"
+
+
+def test_private_names_without_a_counterpart_say_so(run):
+    out = run("""
+        import laminax.experimental.as_jax
+        import importlib.util
+        from JAX._src.lax import control_flow
+        def told(code):
+            try:
+                exec(code.replace("PRIVATE", "JAX" + "._src"))
+            except (ImportError, AttributeError) as error:
+                print(type(error).__name__, error)
+        told("import PRIVATE.cudnn.fused")
+        told("from PRIVATE.cudnn import fused")
+        told("from PRIVATE.lax.control_flow import _private")
+        told("control_flow._private")
+        assert not hasattr(control_flow, "_private")
+    """).splitlines()
+    nothing = "ModuleNotFoundError No module named 'jax._src.cudnn': it is private to JAX, and laminax has nothing in its place."
+    no_name = "module 'jax._src.lax.control_flow' has no '_private': it is private to JAX, and laminax offers in its place the names of"
+    assert out[0].startswith(nothing) and out[1].startswith(nothing) and len(out) == 4
+    assert out[2].startswith(f"ModuleNotFoundError {no_name} laminax.lax, laminax.extend.core.primitives")
+    assert out[3].startswith(f"AttributeError {no_name} laminax.lax, laminax.extend.core.primitives")
+
+
+def test_every_view_can_be_imported(run):
+    out = run("""
+        import laminax.experimental.as_jax
+        import importlib
+        from laminax._src.names import private_views
+        for name, sources in private_views._SOURCES.items():
+            module = importlib.import_module(f"JAX._src.{name}")
+            for source in sources.split():
+                where, _, given = source.partition(":")
+                for one in given.split(",") if given else getattr(importlib.import_module(where), "__all__", ()):
+                    assert one.startswith("__") or hasattr(module, one), (name, one)
+        print("done")
+    """)
+    assert out == "done\n"

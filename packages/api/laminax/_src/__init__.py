@@ -2,7 +2,7 @@
 
 Importing this package puts the layers together, which do not know each other, and gives arrays their methods. Libraries
 also reach modules of `jax._src`, by attribute or, under the name of jax, by import; `PRIVATE_MODULES` says which module
-stands for each.
+stands for each, and `names.private_views` which are views of public ones.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from laminax._layer_versions import check_layers
 check_layers()  # before anything of the layers is looked for
 
 from laminax._src import setup  # noqa: E402
+from laminax._src.names import private_views  # noqa: E402
 from laminax._src.numerics.numpy import array_methods  # noqa: E402
 
 setup.compose()
@@ -23,9 +24,9 @@ array_methods.install()
 _STANDS_FOR = {
     "compiling": "compilation_cache stages xla_metadata",
     "names": """
-        ad_util api api_util compiler core dispatch dtypes extend hijax interpreters public_test_util state traceback_util tree_util
+        ad_util api api_util compiler core dispatch dtypes extend hijax public_test_util state traceback_util tree_util
         util xla_bridge""",
-    "numerics": "flatten_util image nn numpy random scipy",
+    "numerics": "flatten_util",
     "parallel": "custom_partitioning pmap shard_map",
     "placement": "distributed",
 }
@@ -35,10 +36,12 @@ PRIVATE_MODULES["checkify"] = "laminax.experimental.checkify"
 
 
 def __getattr__(name: str) -> ModuleType:
-    if (module := PRIVATE_MODULES.get(name)) is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return importlib.import_module(module)
+    if (module := PRIVATE_MODULES.get(name)) is not None:
+        return importlib.import_module(module)
+    if (view := private_views.view(name)) is not None:
+        return view
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(PRIVATE_MODULES)
+    return sorted([*PRIVATE_MODULES, *private_views.top_level_names()])

@@ -20,6 +20,7 @@ from typing import Any
 
 import laminax
 from laminax._src import PRIVATE_MODULES
+from laminax._src.names import private_views
 
 # What is imported with JAX itself, and libraries find in `sys.modules` without asking for it; here tables of contents.
 _AT_HAND = ("core", "custom_batching", "custom_derivatives", "dlpack", "dtypes", "errors", "image", "lax", "nn", "numpy", "ops", "random",
@@ -30,26 +31,37 @@ class _StandIn(MetaPathFinder, Loader):
     """Finds laminax's modules under the names of jax's."""
 
     def __init__(self) -> None:
-        self._specs: dict[str, ModuleSpec | None] = {}
+        self._found: dict[str, tuple[ModuleType, ModuleSpec | None]] = {}  # by jax's names; with the spec that the module has of its own
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
         if not fullname.startswith("jax."):
             return None
-        own = _own_name(fullname)
-        try:
-            module = importlib.import_module(own)
-        except ModuleNotFoundError as error:
-            if error.name is not None and own.startswith(error.name):
+        if (module := _view(fullname)) is None:
+            own = _own_name(fullname)
+            try:
+                module = importlib.import_module(own)
+            except ModuleNotFoundError as error:
+                if error.name is None or not own.startswith(error.name):
+                    raise
+                if fullname.startswith("jax._src."):
+                    raise private_views.missing(fullname.removeprefix("jax._src.")) from None
                 return None
-            raise
-        self._specs[own] = module.__spec__
+        self._found[fullname] = module, module.__spec__
         return importlib.util.spec_from_loader(fullname, self)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return sys.modules[_own_name(spec.name)]
+        return self._found[spec.name][0]
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._specs[_own_name(module.__name__)]  # importing it under another name has put another one there
+        assert module.__spec__ is not None
+        _, own = self._found[module.__spec__.name]
+        if own is not None:
+            module.__spec__ = own  # importing it under another name has put another one there
+
+
+def _view(name: str) -> ModuleType | None:
+    """What stands for one of jax's private modules, where that is a view or below one."""
+    return private_views.view(name.removeprefix("jax._src.")) if name.startswith("jax._src.") else None
 
 
 def _own_name(name: str) -> str:

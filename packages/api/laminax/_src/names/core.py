@@ -6,8 +6,11 @@ from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.types.memory_spaces import MemorySpace
 from laminax_ir.types.ref_types import AbstractRef
 
+from laminax._src.names.extend.core import Effects
+from laminax._src.names.util import safe_map, safe_zip
 from laminax.core import *  # noqa: F403
 from laminax.extend.core import *  # noqa: F403
+from laminax.extend.core.primitives import call_p, closed_call_p
 
 
 def trace_state_clean() -> bool:
@@ -15,4 +18,5 @@ def trace_state_clean() -> bool:
     return state.trace is eval_trace
 
 
-__all__ = ["AbstractRef", "MemorySpace", "Ref", "freeze", "new_ref", "physical_aval", "trace_state_clean"]
+__all__ = ["AbstractRef", "Effects", "MemorySpace", "Ref", "call_p", "closed_call_p", "freeze", "new_ref", "physical_aval", "safe_map",
+           "safe_zip", "trace_state_clean"]

@@ -5,7 +5,20 @@ import numpy as np
 from laminax_ir.types.dtypes import ExtendedDType, TypePromotionError, to_complex_dtype, to_floating_dtype, to_inexact_dtype
 
 from laminax.dtypes import *  # noqa: F403
+from laminax.dtypes import issubdtype
 
 DType = np.dtype
 
-__all__ = ["DType", "ExtendedDType", "TypePromotionError", "to_complex_dtype", "to_floating_dtype", "to_inexact_dtype"]
+
+def supports_inf(dtype: np.dtype) -> bool:
+    """Whether arrays of a dtype can hold infinities: some floating dtypes of eight bits and fewer cannot.
+
+    Example:
+      >>> supports_inf("float16"), supports_inf("float8_e4m3fn"), supports_inf("int32")
+      (True, False, False)
+    """
+    made = np.dtype(dtype)
+    return bool(issubdtype(made, np.inexact) and np.isinf(np.asarray(np.inf).astype(made)))
+
+
+__all__ = ["DType", "ExtendedDType", "TypePromotionError", "supports_inf", "to_complex_dtype", "to_floating_dtype", "to_inexact_dtype"]
