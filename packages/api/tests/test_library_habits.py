@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import typing
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -343,3 +344,10 @@ def test_none_for_the_shardings_of_the_arguments_holds_for_keywords_too():
 def test_heads_of_keys_divide_those_of_queries():
     with pytest.raises(ValueError, match="query heads must be a multiple of key/value heads, but got 5 vs 2"):
         laminax.nn.dot_product_attention(jnp.ones((1, 4, 5, 8)), jnp.ones((1, 4, 2, 8)), jnp.ones((1, 4, 2, 8)))
+
+
+def test_mocks_of_arrays_are_arrays():
+    """As tests of libraries make them, those of orbax among them."""
+    assert isinstance(mock.Mock(spec=laminax.Array, shape=(2,)), laminax.Array)
+    assert isinstance(mock.Mock(spec=type(jnp.ones(2))), laminax.Array)
+    assert not isinstance(mock.MagicMock(), laminax.Array) and not isinstance(np.ones(2), laminax.Array)

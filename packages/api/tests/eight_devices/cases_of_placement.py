@@ -385,3 +385,26 @@ def test_full_like_of_another_shape_is_on_the_one_device_of_its_model():
         out = laminax.lax.full_like(x, 2.0, shape=shape)
         assert out.shape == shape and out.sharding == x.sharding and out.devices() == {laminax.devices()[1]}
         np.testing.assert_array_equal(out, np.full(shape, 2.0))
+
+
+# --- specs with more entries than the array has axes ---
+
+
+def test_entries_of_a_spec_beyond_the_last_axis_may_split_nothing():
+    """Checkpoints restore scalars under P(None); device_put and the shardings that jit is given stay strict."""
+    a = np.arange(8, dtype=np.float32)
+    long = NamedSharding(MESH, P("x", None))
+    assert long.shard_shape((8,)) == NamedSharding(MESH, P("x")).shard_shape((8,))
+    x = laminax.make_array_from_callback((8,), long, lambda index: a[index])
+    scalar = laminax.make_array_from_callback((), NamedSharding(MESH, P(None)), lambda index: np.asarray(4.0)[index])
+    assert x.sharding == long and x.sharding.is_equivalent_to(NamedSharding(MESH, P("x")), 1)
+    np.testing.assert_array_equal(np.asarray(x), a)
+    np.testing.assert_array_equal(np.asarray(laminax.jit(lambda x, y: x * y)(x, scalar)), a * 4)
+    np.testing.assert_array_equal(np.asarray(laminax.grad(lambda x: jnp.sum(x**2))(x)), a * 2)
+    np.testing.assert_array_equal(np.asarray(x.reshape(2, 4) + 1), a.reshape(2, 4) + 1)
+    with pytest.raises(ValueError, match="the spec has 2 entries, and the array 1 axes"):
+        laminax.device_put(a, long)
+    with pytest.raises(ValueError, match="the spec has 2 entries, and the array 1 axes"):
+        laminax.jit(lambda x: x, out_shardings=long)(a)
+    with pytest.raises(ValueError, match="an array of 1 axes cannot be split as .*the spec has 2 entries, and the array 1 axes"):
+        NamedSharding(MESH, P(None, "x")).shard_shape((8,))

@@ -67,7 +67,8 @@ def sharding_on_mesh(meshes: MeshTable, mesh: Any, spec: PartitionSpec, aval: Sh
             + ["{}"] * (ndim - max(aval.ndim, len(spec))))
     terms = f", unreduced={_names_text(mesh, spec.unreduced)}" if spec.unreduced else ""
     whole = f", replicated={_names_text(mesh, replicated)}" if replicated else ""
-    return f"<{meshes.name(mesh)}, [{', '.join(axes)}]{whole}{terms}>"
+    given = axes[:ndim]  # arrays may have a spec of more entries, if those beyond the last axis split nothing
+    return f"<{meshes.name(mesh)}, [{', '.join(given)}]{whole}{terms}>"
 
 
 def _names_text(mesh: Any, names: Collection[Any]) -> str:

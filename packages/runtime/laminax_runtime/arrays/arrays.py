@@ -32,7 +32,7 @@ class _ArrayType(type):
     """Makes `isinstance(x, Array)` true for arrays and for the registered types of traced arrays."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, _array_types)
+        return isinstance(instance, _array_types) or type.__instancecheck__(cls, instance)  # the latter: mocks with this class as `spec`
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         return subclass is cls or issubclass(subclass, _array_types)

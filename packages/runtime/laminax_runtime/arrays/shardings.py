@@ -106,8 +106,8 @@ class _SharedMethods(_SharedBase):
         tiled = tiling(self, len(shape))
         if tiled is None:
             return shape
-        if reason := misfit(self, shape):
-            raise ValueError(f"an array of shape {shape} {reason}")
+        if any(size % parts for size, parts in zip(shape, tiled.parts, strict=True)):
+            raise ValueError(f"an array of shape {shape} {misfit(self, shape)}")
         return tuple(size // parts for size, parts in zip(shape, tiled.parts, strict=True))
 
     def devices_indices_map(self, global_shape: Shape) -> dict[Device, Index]:
@@ -334,9 +334,9 @@ def _named_to_hlo(sharding: NamedSharding, ndim: int) -> _jaxlib.HloSharding:
     sizes = dict(mesh.shape)
     terms = [name for name in sizes if name in sharding.spec.unreduced]
     entries = [e if isinstance(e, tuple) else () if e is None or e is UNCONSTRAINED else (e,) for e in sharding.spec.partitions]
-    if len(entries) > ndim:
-        sharding.check_compatible_aval((1,) * ndim)
-    entries += [()] * (ndim - len(entries))
+    if any(entries[ndim:]):
+        raise ValueError(f"an array of {ndim} axes {misfit(sharding, (1,) * ndim)}")
+    entries = entries[:ndim] + [()] * (ndim - len(entries))  # entries without names beyond the last axis split nothing
     used = [name for entry in entries for name in entry]
     parts = [math.prod(sizes[name] for name in entry) for entry in entries]
     counts = [(math.prod(sizes[name] for name in terms), _jaxlib.OpSharding.Type.UNREDUCED)] if terms else []

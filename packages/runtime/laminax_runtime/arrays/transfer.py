@@ -74,6 +74,8 @@ def device_put(
         sharding, is_committed = shardings.on_device(placement.placement_device()), False
     else:
         sharding, is_committed = shardings.as_sharding(target), True
+        if type(sharding) is not shardings.SingleDeviceSharding:
+            sharding.check_compatible_aval(value.shape)
         aval = placed_aval(aval, sharding)
     return put_numpy(value, aval, sharding, is_committed, is_private or not _can_change(value))
 
@@ -139,7 +141,6 @@ def put_numpy(
     if type(sharding) is shardings.SingleDeviceSharding:
         semantics = _SHARE if may_share else _COPY
         return _jaxlib.batched_device_put(aval, sharding, [value], [sharding._device], is_committed, False, semantics)
-    sharding.check_compatible_aval(value.shape)
     assignment = sharding._addressable_device_assignment
     indices = sharding.devices_indices_map(value.shape)
     # jaxlib cannot copy memory that several devices get a part of ("bad_function_call"); it can share our own copy.
@@ -201,6 +202,8 @@ def _put_array(x: ArrayImpl, target: Any, aval: ShapedArray | None, weak_type: b
     if aval is not None and aval.dtype != x.dtype:
         raise ValueError(f"device_put: {x.aval.str_short()} cannot become {aval.str_short()} by a transfer")
     sharding = x._sharding if target is None else shardings.as_sharding(target)
+    if target is not None:
+        sharding.check_compatible_aval(x.shape)
     moved = x if target is None else reshard(x, sharding, _DONATE if donate and _has_memory_of_its_own(sharding) else _REUSE)
     is_committed = x._committed or target is not None
     weak = x.aval.weak_type if weak_type is None else weak_type
@@ -231,7 +234,6 @@ def reshard(x: ArrayImpl, sharding: shardings.Sharding, copy_semantics: Any = _R
     source = x._sharding
     if source is sharding or source == sharding:
         return x
-    sharding.check_compatible_aval(x.shape)
     if not (source.is_fully_addressable and sharding.is_fully_addressable):
         return _reshard_over_processes(x, sharding)
     if _is_same_tiling(source, sharding, x.ndim) and _is_one_client(source, sharding):
