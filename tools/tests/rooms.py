@@ -23,7 +23,7 @@ ROOMS: dict[str, list[str]] = {
     ],
     "laminax_transforms": ["base", "batching", "differentiation", "programs", "custom", "checking", "rematerializing", "rules", "taylor"],
     "laminax_lowering": ["planning", "costs writing", "rules", "lower regions"],
-    "laminax_runtime": ["_one_process _jaxlib", "base", "backends", "arrays", "compiling", "running"],
+    "laminax_runtime": ["_jaxlib _one_process", "base", "backends", "arrays", "compiling", "running"],
     "laminax._src": [
         "base", "placement", "inspecting", "compiling", "autojit parallel", "exporting", "debugging", "explaining", "numerics", "linen",
         "names",
