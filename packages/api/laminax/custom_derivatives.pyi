@@ -16,7 +16,7 @@ __all__: list[str]
 custom_jvp_call_p: Primitive
 custom_vjp_call_p: Primitive
 def custom_vjp_primal_tree_values(tree: Any) -> Any:
-    """The values of the arguments of a forward rule with `symbolic_zeros`, without the marks of what is differentiated."""
+    """The values of the arguments of a forward rule with `symbolic_zeros`, without the marks that say which of them are differentiated."""
 def linear_call(fun: Callable[..., Any], fun_transpose: Callable[..., Any], residual_args: Any, linear_args: Any) -> Any:
     """Calls a linear function whose transpose is a second given function, and is not derived from the first."""
 def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:

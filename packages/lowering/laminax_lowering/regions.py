@@ -41,14 +41,14 @@ REGION_MIN_CALLS = 4
 # Operations on numbers: half a millisecond of one core, or a tenth of an accelerator. A region costs the CPU 100 to 200 us, for its
 # dispatch and for what is not fused across its border; a block of 6 million operations made steps a third slower.
 REGION_MIN_WORK = {"cpu": 10_000_000, "cuda": 2_000_000_000, "rocm": 2_000_000_000, "tpu": 2_000_000_000}
-# Of how many operations regions are where that leaves enough of them. On several cores a region costs processor time besides what it costs
+# How many operations a region has, if enough regions are left then. On several cores a region costs processor time besides what it costs
 # on one, since the threads of the pools that run regions and kernels wake each other up between two of them, and look for work for a
 # while: 0.3 to 0.4 ms of two cores. Of `transformer24`, 14 million operations in a block, a step of regions of one block takes
 # 36.7 ms, of two 26.7, of four 26.1, and of the whole 30; with a batch of 8 instead of 4 (27 million) one block 51, two 42, four 46;
 # with 16 (55 million) one is as fast as two. First steps differ by a tenth.
 USUAL_WORK = {"cpu": 30_000_000}
-# The most that regions may need of what the whole program would, and how much less of one thing they must need to be worth it: of time
-# to compile, or of memory where it is so much that compiling, which is estimated less well, takes no large part of the first step.
+# How much more than the whole program regions may need (memory, time of a step, time to compile), as a factor; and the part of one of these
+# that they must come down to, to be worth it: of the time to compile, or of memory where there is much of it.
 MOST_MEMORY, MOST_TIME, MOST_COMPILING = 1.1, 1.05, 1.1
 WORTHWHILE, MUCH_MEMORY = 0.7, 1 << 30
 MUCH_FASTER = 0.9  # of the time of a step; then nothing else need be gained
@@ -254,7 +254,7 @@ def _read(jaxpr: Jaxpr) -> set[Var]:
 
 
 def _count_calls(jaxpr: Jaxpr) -> int:
-    """The calls at the top level and in calls there: a bound on what there is to cut at, found fast."""
+    """The calls at the top level and in calls there: a bound, found fast, on the number of places to cut at."""
     count = 0
     for eqn in jaxpr.eqns:
         if eqn.primitive in _CALLS:

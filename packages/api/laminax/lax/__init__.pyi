@@ -490,7 +490,7 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
 def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """Sums over a named axis; every participant gets the sum."""
 def psum_scatter(x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: Any = None, tiled: bool = False) -> Any:
-    """Sums over a named axis, of which each participant gets one part."""
+    """Sums over a named axis; each participant gets one part of the sum."""
 def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:
     """Exchanges a named axis with an axis of the array: `all_to_all` that splits and stacks along `axis`."""
 def ragged_all_to_all(

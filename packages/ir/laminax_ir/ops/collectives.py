@@ -282,7 +282,7 @@ def _gathered_by_sum(x: Any, names: tuple, axis: int, count: int) -> Any:
 
 
 def psum_scatter(x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: Any = None, tiled: bool = False) -> Any:
-    """Sums over a named axis, of which each participant gets one part.
+    """Sums over a named axis; each participant gets one part of the sum.
 
     Args:
       x: a number array or a pytree of them.
@@ -527,7 +527,7 @@ def psum_shared(x: Any, like: Any, axes: Sequence[Hashable]) -> Any:
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     """Changes what types say of values along axes of a checked `shard_map` (`check_vma`); the devices' numbers stay.
 
-    Operations on values of which one varies need no cast. The carry of a loop does, if it varies after a step.
+    An operation on a value that varies and one that does not needs no cast. The carry of a loop needs one if it varies after a step only.
 
     Args:
       x: an array or a pytree of them.

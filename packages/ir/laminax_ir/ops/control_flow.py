@@ -1,6 +1,6 @@
-"""Branches: functions on pytrees of which one is applied, `cond`, `switch` and `platform_dependent`. Loops are in `loops`.
+"""Branches: `cond`, `switch` and `platform_dependent` apply one of several functions on pytrees. Loops are in `loops`.
 
-The functions here and there trace what they are given to jaxprs (`control_tracing`), check that the types fit, and bind one of the
+The functions of both modules trace the given functions to jaxprs (`control_tracing`), check that the types fit, and bind one of the
 primitives of `control_primitives`.
 """
 

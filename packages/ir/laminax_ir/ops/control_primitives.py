@@ -61,7 +61,7 @@ def _joined(avals: Sequence[ShapedArray]) -> ShapedArray:
 
 
 def _varying_like(result: ShapedArray, decisive: ShapedArray) -> ShapedArray:
-    """The aval of what a branch or the number of steps decides: it varies along the axes that this does."""
+    """The aval of a result that depends on the choice of a branch, or on the number of steps: it varies along the axes that these do."""
     return result.update(named_shape=joined_named_shape((result, decisive)))
 
 

@@ -1,7 +1,7 @@
 """Values that a loop carries and never changes: they become constants of its body.
 
-What is constant is not stacked, step for step, for the derivative of a scan, and reverse mode knows the derivative of what a
-while loop passes on.
+The derivative of a scan does not stack constants, one copy for each step; and reverse mode knows the derivative of a value that a while
+loop only passes on.
 """
 
 from __future__ import annotations

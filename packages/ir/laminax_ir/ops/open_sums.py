@@ -217,8 +217,8 @@ def _opening(primitive: Primitive, x: Any, **params: Any) -> Any:
 def cast_to(x: Any, names: Sequence[Hashable], state: str) -> Any:
     """A cotangent or a term of one, brought to a state along axes, with communication where that needs it.
 
-    A varying or unreduced value counts as the sum of what devices have, wherever another state is asked for; of an invarying value that is
-    asked for as terms of a sum, each device gets an equal share.
+    Where another state is asked for, a varying or unreduced value counts as the sum of the devices' values. Where terms of a sum are asked
+    for, each device gets an equal share of an invarying value.
     """
     for source in (VARYING, UNREDUCED, REDUCED, INVARYING):
         aval = get_aval(x)

@@ -1,7 +1,7 @@
 """Placement inside of programs: how a value is split over devices. Neither operation changes a value.
 
-A sharding is known here by what it has: `mesh` and `spec` (see `partition_specs`, `abstract_meshes`), and `update(spec=...)`; or,
-on one device, neither.
+A sharding is any object with the attributes `mesh` and `spec` (see `partition_specs`, `abstract_meshes`) and the method
+`update(spec=...)`; one of a single device has neither mesh nor spec.
 """
 
 from __future__ import annotations

@@ -246,7 +246,8 @@ def subscribe(callback: Callback, *ambients: Ambient) -> Callable[[], None]:
 
     The scope is "global" or "thread"; the value is UNSET when a thread's override ends. The callback first hears every
     global value and this thread's overrides, so that a mirror (jaxlib's own configuration) starts equal. It
-    runs after the change. If it raises, the change is taken back, of which all callbacks hear.
+    runs after the change. If it raises, the change is taken back, and all callbacks
+    hear of that too.
 
     Args:
         callback: what is called.

@@ -1,6 +1,6 @@
-"""Options of JAX of which laminax has one value only, with the reason why it has no other.
+"""Options of JAX that have a single value in laminax, each with the reason why it has no other.
 
-A program may read them and set them to the value they have. Looked up when a name is no option of laminax, so that they
+A program may read them, and set them to the value that they have. They are looked up when a name is no option of laminax, and
 cost nothing until then.
 """
 

@@ -1,4 +1,4 @@
-"""What primitives that call programs tell the checker (`check.py`): how their operands meet the parameters of what they call."""
+"""What primitives that call programs tell the checker (`check.py`): which operands become which parameters of these programs."""
 
 from __future__ import annotations
 

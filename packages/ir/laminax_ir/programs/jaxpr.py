@@ -242,7 +242,7 @@ class ClosedJaxpr:
         return self.jaxpr.with_consts(consts)
 
     def map_jaxpr(self, f: Callable[[Jaxpr], Jaxpr]) -> ClosedJaxpr:
-        """The closed jaxpr of what `f` makes of the jaxpr, and the same constants."""
+        """The jaxpr that `f` makes of this one, closed over the same constants."""
         return ClosedJaxpr(f(self.jaxpr), self.consts)
 
     def remember(self, question: tuple[Any, ...], answer: Any) -> Any:

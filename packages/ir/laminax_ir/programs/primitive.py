@@ -41,7 +41,7 @@ class Trait(enum.Enum):
     EXACT_CHOICE = "exact for integers and booleans, and floats that are neither subnormal nor NaN, nor zeros of two signs"
     EXACT_ROUNDING = "exact for integers and booleans, and floats whose results are rounded once"
     HASHES_KEYS = "draws bits, or keys, of keys"
-    FOLLOWS_HASHES = "has the same bits in another program than that of the hashes it computes with"
+    FOLLOWS_HASHES = "has the same bits whether it is compiled with the hashes that are its operands, or in a program of its own"
 
 
 CALL_TRAITS = (Trait.TYPES_ITS_RESULTS, Trait.PASSES_RESULTS_ON)  # of operations that call one program

@@ -170,7 +170,7 @@ def _with_sums(primitive: Primitive, out: ShapedArray, split: TypeSharding, unre
     """The sharding with other sums left open; axes of the mesh that split it, or along which it varies, cannot be among them.
 
     Raises:
-      ShardingTypeError: if operands of which some are terms of a sum and others vary along an axis have come together.
+      ShardingTypeError: if along an axis some operands are terms of a sum, and others vary.
     """
     varying = {name for name, _ in out._named}
     if mixed := sorted(unreduced & varying, key=str):

@@ -100,7 +100,7 @@ def broadcast_over(
     prefix_tree: Any, treedef: PyTreeDef, is_leaf: Callable[[Any], bool] | None = None, *, name: str = "broadcast_prefix",
     prefix_name: str | None = "prefix_tree", full_name: str = "full_tree",
 ) -> list[Any]:
-    """Does what `broadcast_prefix` does, for a full tree of which only the structure is known.
+    """Does what `broadcast_prefix` does where only the structure of the full tree is known.
 
     No container is built: users' classes may refuse leaves that are not arrays.
 

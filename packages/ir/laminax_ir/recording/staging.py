@@ -1,4 +1,4 @@
-"""Staging: from a Python function to a program of arrays, of which references are no part."""
+"""Staging: from a Python function to a program of arrays, in which there are no references any more."""
 
 from __future__ import annotations
 

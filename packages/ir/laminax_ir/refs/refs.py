@@ -410,7 +410,7 @@ def is_traced(x: Any) -> bool:
 
 
 def check_is_ref(name: str, ref: Any) -> None:
-    """Raises a ValueError for what is not a reference."""
+    """Raises a ValueError if the value is no reference."""
     if not isinstance(ref, Ref):
         text = repr(ref)
         raise ValueError(f"Can only call `{name}` on a `Ref`: {text if len(text) <= 80 else text[:77] + '...'} is of type "

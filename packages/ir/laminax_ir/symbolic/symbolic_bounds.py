@@ -258,7 +258,7 @@ def _largest(c: list, a: list[list], b: list) -> Fraction | float | None:
             del row[gone]
         del outside[gone]
     value, goal = Fraction(0), [Fraction(0)] * n
-    for j, cost in enumerate(c):  # the goal in terms of what is outside of the basis
+    for j, cost in enumerate(c):  # the goal, written in the variables outside of the basis
         if j in outside:
             goal[outside.index(j)] += cost
         else:

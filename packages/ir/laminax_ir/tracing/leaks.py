@@ -81,7 +81,7 @@ def _named(x: Any) -> str:
 
 
 def _referrer(x: Any, seen: set[int]) -> tuple[Any, str] | None:
-    """An object that refers to x, and by what: `['hi']`, `.dct`, ` closed-over variable x`."""
+    """An object that refers to x, and how it does: `['hi']`, `.dct`, ` closed-over variable x`."""
     for referrer in gc.get_referrers(x):
         if id(referrer) in seen or isinstance(referrer, FrameType):
             continue

@@ -1,7 +1,7 @@
 """Short tracebacks: an error that leaves laminax shows the user's frames.
 
-An error in a function under `jit(grad(vmap(f)))` passes through dozens of frames of laminax, of which a user needs none.
-`api_boundary` marks functions that users call; what is raised below one leaves it without laminax's frames, as the option
+An error in a function under `jit(grad(vmap(f)))` passes through dozens of frames of laminax, and a user needs none of them.
+`api_boundary` marks functions that users call; an error that is raised below one leaves it without laminax's frames, as the option
 `traceback_filtering` says. A call that raises nothing pays for one more frame at most: functions on a hot path have
 the handler in their own body,
 
@@ -54,7 +54,7 @@ def api_boundary(fun: F) -> F:
             shorten(error)
             raise
 
-    boundary.__wrapped__ = getattr(fun, "__wrapped__", fun)  # of what transforms a function, that function
+    boundary.__wrapped__ = getattr(fun, "__wrapped__", fun)  # if `fun` is itself made of a function, that function
     return cast(F, boundary)
 
 

@@ -1,8 +1,8 @@
 """How types say over which mesh axes arrays are split: a mesh without devices, and a spec with an entry for each axis of the array.
 
 Only *explicit* mesh axes are part of types. What is said of an array along other axes (the compiler's, or those that a program per
-device runs along) is left out, but for sums: they are open along *manual* axes, too. An array of which nothing is left to say has a type
-without a sharding.
+device runs along) is left out, but for sums: they are open along *manual* axes, too. Where nothing is left to say of an array, its type
+has no sharding.
 Source: JAX's documentation, "Explicit sharding (a.k.a. sharding in types)".
 """
 

@@ -1,7 +1,8 @@
 """What operations ask for, for roofline models: a rule per operation or family, as JAX's module has them.
 
-Elementwise operations count one operation for each element of the result; what only moves, converts or names values counts as nothing, for
-compilers make it a part of what reads it. Collectives are modelled as rings, one phase along each mesh axis, the data split over the axes.
+Elementwise operations count one operation for each element of the result. Operations that only move, convert or name values count as
+nothing: compilers fuse them with the operations that read the result. Collectives are modelled as rings, one phase along each mesh axis,
+the data split over the axes.
 """
 
 from __future__ import annotations

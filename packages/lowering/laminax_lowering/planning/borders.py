@@ -29,7 +29,7 @@ Segment = list[JaxprEqn]
 
 def choose_crossings(segments: Sequence[Segment], given: Iterable[Var], results: Iterable[Atom], programs: ProgramTable,
                      price_of_a_value: float = 0.0) -> list[Segment]:
-    """The segments of a program, some of which now compute values again that others have made.
+    """The segments of a program. Some of them now compute values again that others have made.
 
     One choice is made for all segments that do the same, as far as they read the same, so that they stay equal. The few segments at the
     ends of a row that read other values stay as they are, or they would become programs of their own.

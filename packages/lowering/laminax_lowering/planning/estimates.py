@@ -80,7 +80,7 @@ class Estimates:
         sources: dict[Var, tuple[Var, ...]] = {}
         last_use: dict[Var, int] = {}
         made: list[list[Var]] = []
-        kernels: set[tuple] = set()  # by what they read and make: the compiler writes equal ones once
+        kernels: set[tuple] = set()  # what tells them apart, their operands and results: the compiler writes equal ones once
         traffic = overhead = 0.0
         for i, eqn in enumerate(jaxpr.eqns):
             read = _sources(eqn, sources)

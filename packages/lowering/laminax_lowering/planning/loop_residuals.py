@@ -65,7 +65,7 @@ def _stacks(eqn: JaxprEqn) -> Sequence[Var]:
 
 
 def _inputs(eqn: JaxprEqn) -> Sequence[Atom]:
-    """The values of which a loop reads a part in each round."""
+    """The stacked values: a loop reads one slice of each in each round."""
     return eqn.invars[eqn.params["num_consts"] + eqn.params["num_carry"]:]
 
 
@@ -137,7 +137,8 @@ def _with_less_crossing(one: _Loop, two: _Loop, names: Mapping[Var, Var], stays:
     def renamed(atoms: Sequence[Atom]) -> list[Atom]:
         return [names.get(v, v) if type(v) is Var else v for v in atoms]
 
-    # A round begins with what is carried, and ends with it: by equations that are not cheap, and never computed again.
+    # Equations that make the carried values, and that read them, stand for the rounds before and after this one. Their operation, a loop,
+    # is not cheap, so that they are never computed again.
     begin = JaxprEqn([], one.carry, scan_p, {})
     ends = [JaxprEqn(atoms, [Var(_FLAG)], scan_p, {}) for atoms in (one.carried, renamed([*two.carried, *two.kept]))]
     given = [*one.consts, *one.inputs, *two.consts, *two.carry, *[v for v in two.inputs if v not in names]]

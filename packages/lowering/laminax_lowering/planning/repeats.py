@@ -17,7 +17,7 @@ from laminax_ir.programs.jaxpr import JaxprEqn, Literal, Var
 from laminax_lowering.planning.operation_costs import HEAVY, heavy_work, num_bytes
 
 MAX_HEAVY_PER_BLOCK = 128  # bounds the search
-MAX_BYTES_BEFORE = 1 << 24  # of what is computed before a run for all of its blocks
+MAX_BYTES_BEFORE = 1 << 24  # of values that are computed before a run, for all of its blocks
 
 
 class Run(NamedTuple):
@@ -36,7 +36,7 @@ class _Layers(NamedTuple):
 
 
 class _Program(NamedTuple):
-    """The equations of a program, and of which kind each is."""
+    """The equations of a program, and the kind of each."""
     eqns: Sequence[JaxprEqn]
     kinds: list[int]
 
@@ -62,10 +62,10 @@ def find_runs(eqns: Sequence[JaxprEqn], min_count: int, min_length: int, min_wor
 
 
 def _grouped(runs: Sequence[_Layers], min_count: int) -> list[Run]:
-    """The layers of each run in blocks, as many in each block of one run as in those of another with as many layers: its derivative.
+    """The layers of each run in blocks. Runs with as many layers, such as a run and its derivative, get blocks of as many.
 
-    Of layers that are left over, those of the earlier runs are the first ones, and those of the later runs, derivatives in reverse, the
-    last, so that a block and the derivative of a block are of the same layers.
+    Layers that are left over are the first ones of the earlier run, and the last ones of the later run, which is the derivative and has its
+    layers in reverse. So the derivative of a block has the same layers as the block.
     """
     grouped = []
     for number, (start, length, count, _) in enumerate(runs):

@@ -1,8 +1,8 @@
 """Updates: cheap equations behind the blocks of a program, put into the blocks whose results they read.
 
-A program that trains ends with the update of all its parameters, of which each reads the gradient that one block gives. Left in a region of
-its own, it makes every gradient a value that is written, kept until the end and read; and it makes one large program of as many equal
-kernels as there are parameters. In the blocks the updates are part of programs that are compiled once. What the updates share, such as
+A program that trains ends with the update of all its parameters; the update of each reads the gradient that one block gives. In a region of
+its own, it would have every gradient written, kept until the end and read again, and be one large program with as many equal kernels
+as there are parameters. In the blocks the updates are part of programs that are compiled once. What the updates share, such as
 the size of a step, is made of a few numbers, before the first block. Blocks that are alike stay so: one that would get other equations than
 most of its kind gets none.
 """
@@ -15,7 +15,7 @@ from typing import Collection, NamedTuple, Sequence
 from laminax_ir.programs.jaxpr import JaxprEqn, Var
 from laminax_lowering.planning.operation_costs import is_cheap, num_bytes
 
-MAX_SHARED_BYTES = 64  # of what equations read and make that are computed before the first block
+MAX_SHARED_BYTES = 64  # the most that an equation may read and make, to be computed before the first block
 
 
 class Piece(NamedTuple):

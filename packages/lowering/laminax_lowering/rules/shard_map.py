@@ -72,7 +72,7 @@ _POSITION = ShapedArray((), np.int32)
 
 
 def left_to_compiler(module: ModuleContext, mesh: AbstractMesh | None = None, manual_axes: tuple = ()) -> tuple:
-    """The mesh axes left to the compiler in a program per device along `manual_axes`; by default, in the one that is being written."""
+    """The mesh axes left to the compiler in a program per device along `manual_axes`; by default, in the program that is being written."""
     mesh = module.manual_mesh if mesh is None else mesh
     return () if mesh is None else tuple(name for name in mesh.axis_names if name not in module.manual_axes and name not in manual_axes)
 

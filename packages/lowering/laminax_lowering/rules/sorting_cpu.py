@@ -120,7 +120,7 @@ def _has_digits(keys: Sequence[Value]) -> bool:
 
 
 def _digit(ctx: FunctionWriter, x: Value, number: int) -> Value:
-    """Integers of 64 bits whose lower 32 bits have the order of a part of x, of which 0 is the most significant."""
+    """Integers of 64 bits whose lower 32 bits have the order of a part of x; part 0 is the most significant."""
     dtype = x.aval.dtype
     if dtypes.issubdtype(dtype, dtypes.complexfloating):
         part = x.aval.update(dtype=np.dtype(np.float32 if dtype == np.complex64 else np.float64), weak_type=False)

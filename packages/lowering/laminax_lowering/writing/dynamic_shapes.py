@@ -155,7 +155,7 @@ class DynamicWriter(FunctionWriter):
                                   {"called_computations": f"[@{name}]"}, results)
 
     def _refined_call(self, target: str, operands: Sequence[Value], attributes: Mapping[str, str], results: Sequence[ShapedArray]) -> Any:
-        """A custom call of which shape refinement makes an operation."""
+        """A custom call that shape refinement replaces by an operation."""
         self.module.call_targets[target] = None
         return super().emit("stablehlo.custom_call", operands, results=results, attributes={
             "call_target_name": string_text(target), "api_version": "1 : i32", **attributes})

@@ -1,4 +1,4 @@
-"""Devices: those that there are, and the one that is meant when none is named."""
+"""Devices: which there are, and which one is meant when none is named."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
 A value is one file. It is written under a temporary name and renamed, so that a name has a whole value or none; it carries a digest, so
 that damage on the disk is noticed. The files least recently used go first.
 
-A process that reads compiled programs runs them. It therefore reads values only from this user and root: from a regular file of theirs, in
-a folder of theirs, neither of which others can write to. A folder that several users write to needs a secret that they have in common:
-digests are then keyed with the secret, and nobody can make them without it.
+A process that reads compiled programs runs them. It therefore reads values only if this user or root has written them: the file is a
+regular one of theirs in a folder of theirs, and nobody else can write to either. A folder that several users write to needs a secret that
+they have in common: digests are then keyed with the secret, and nobody can make them without it.
 """
 
 from __future__ import annotations

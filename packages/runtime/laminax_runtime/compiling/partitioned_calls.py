@@ -22,7 +22,7 @@ from laminax_runtime.backends import placement
 
 
 class _Compiled(NamedTuple):
-    """A call of a program that is being compiled, and in terms of which shardings the compiler's are expressed."""
+    """A call in a program that is being compiled. `known` are the shardings in whose terms those of the compiler are expressed."""
     call: PartitionedCall
     devices: tuple[placement.Device, ...]
     known: Sequence[tuple[shardings.Sharding, int | None]]

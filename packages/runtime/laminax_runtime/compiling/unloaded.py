@@ -11,7 +11,7 @@ from laminax_runtime.base.errors import is_unimplemented
 
 
 class UnloadedProgram:
-    """jaxlib's executable for the devices of a topology, with what jaxlib's loaded executables have of which it can say something."""
+    """jaxlib's executable for the devices of a topology, with those attributes of jaxlib's loaded executables that it can answer."""
 
     fingerprint: bytes | None = None  # which only clients that run programs give
 

@@ -60,7 +60,7 @@ class CustomVJPPrimal:
 
 
 def custom_vjp_primal_tree_values(tree: Any) -> Any:
-    """The values of the arguments of a forward rule with `symbolic_zeros`, without the marks of what is differentiated.
+    """The values of the arguments of a forward rule with `symbolic_zeros`, without the marks that say which of them are differentiated.
 
     Args:
       tree: a pytree whose leaves are `CustomVJPPrimal`.

@@ -397,7 +397,7 @@ class VJPFunction(LinearFunction):
         return self.program if self._saved is None else self._saved.put_into(self.program, self.name, is_called=False)
 
     def _called_program(self) -> LinearProgram:
-        """The program, with the values that are in `args_res` and `opaque_residuals` now, none of which may be missing."""
+        """The program with the values that are in `args_res` and `opaque_residuals` now. None of them may be missing."""
         if self._saved is None and (not self._places or is_whole(self.program, self._places)):
             return self.program
         return self._saved_values().put_into(self.program, self.name, is_called=True)

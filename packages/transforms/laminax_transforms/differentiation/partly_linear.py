@@ -1,4 +1,4 @@
-"""Calls of which some results depend on the tangents and others do not.
+"""Calls with results that depend on the tangents, and others that do not.
 
 A rule written by a user may compute a value and its tangent in one call: `vmap` of `jvp` of a jitted function binds one call
 with both results. On the tape of a linear program even the value would count as linear. Dead-code elimination splits the call in two:

@@ -73,7 +73,7 @@ def is_whole(program: LinearProgram, places: Sequence[Place]) -> bool:
 
 
 def _with_operands(program: LinearProgram, at: Mapping[tuple[int, int], Any], others: Mapping[int, Any]) -> LinearProgram:
-    """The program with other operands: by the numbers of equation and operand, else by the id of what was there."""
+    """The program with other operands: `at` has them by the numbers of equation and operand, `others` by the id of the old operand."""
     eqns = []
     for number, eqn in enumerate(program.eqns):
         operands = [x if type(x) is ShapedArray else at[number, i] if (number, i) in at else others.get(id(x), x)

@@ -17,7 +17,7 @@ from laminax_transforms.rules import calls_custom  # noqa: F401  (registers the 
 
 
 def call_like(params: dict, closed: ClosedJaxpr, operands: Sequence[Any], name: str | None = None) -> list:
-    """A jit call of a transformed jaxpr with what carries over of the original call's parameters."""
+    """A jit call of a transformed jaxpr with those parameters of the original call that still hold."""
     return call_jaxpr(closed, *operands, name=name or params["name"], inline=params["inline"])
 
 

@@ -94,8 +94,8 @@ def _shard_map_linearize(primals: Sequence[Any], tangents: Sequence[Any], **para
 def _unchecked_here(params: dict[str, Any]) -> tuple:
     """The axes along which values may vary without a record of it in their types.
 
-    A `vmap` around this that shares its batch among the devices along some axes makes values vary along these itself, and lets nothing else
-    do so (see `_check_split`): here they are one example's, which all of these devices have.
+    A `vmap` around this may share its batch among the devices along some axes. Values vary along these because of the `vmap` alone (see
+    `_check_split`): the program here is that of one example, which all of these devices have.
     """
     shared: set[Any] = set()
     trace: Any = state.trace
