@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from laminax_ir.ops.elementwise import complex as complex_of
+from laminax_ir.ops.elementwise import reduce_precision
 from laminax_ir.ops.loops import fori_loop
 from laminax_ir.ops.special import digamma, erfc
 from laminax_ir.types import dtypes
@@ -93,13 +94,14 @@ def exp1(x: ArrayLike) -> Array:
       x: a real array or scalar.
 
     Returns:
-      A float array of x's shape; infinite at 0.
+      A float array of x's shape; infinite at 0, and NaN for negative numbers, where the integral is a complex number.
 
     Example:
       >>> exp1(jnp.array([0.5, 1., 4.]))
       Array([0.5597736 , 0.21938394, 0.00377935], dtype=float32)
     """
-    return -_expi(-_real("exp1", x))
+    x = _real("exp1", x)
+    return jnp.where(x < 0, jnp.full_like(x, math.nan), -_expi(-jnp.abs(x)))
 
 
 @_with_derivative(lambda x, _: jnp.exp(x) / x)
@@ -342,7 +344,14 @@ def _erfcx(x: ArrayLike) -> Any:
     far = jnp.where(x >= 8, x, jnp.full_like(x, 10.0))
     square = 1 / (2 * far * far)
     series = _series(far, jnp.ones_like(far), lambda k: -(2 * k - 1) * square, 20) / (far * math.sqrt(math.pi))
-    return jnp.where(x < 8, jnp.exp(near * near) * erfc(near), jnp.where(jnp.isnan(x), x, series))
+    return jnp.where(x < 8, _exp_of_square(near) * erfc(near), jnp.where(jnp.isnan(x), x, series))
+
+
+def _exp_of_square(x: Any) -> Any:
+    """exp(x**2) with the digits that rounding x**2 would lose: the square of x rounded to half of its digits is exact."""
+    short = reduce_precision(x, 11, 25) if x.dtype == np.float64 else reduce_precision(x, 8, 11)
+    power = jnp.exp(short * short)
+    return jnp.where(jnp.isfinite(power), power * jnp.exp(jnp.where(jnp.isfinite(power), (x - short) * (x + short), 0)), power)
 
 
 @fused
@@ -383,10 +392,11 @@ def _dawsn(x: Any) -> Any:
     for odd in range(1 - 2 * count, 2 * count, 2):
         total = total + jnp.exp(-((rest - odd * step) ** 2)) / (middle + odd)
     near = total / math.sqrt(math.pi)
-    tiny = safe * (1 - safe * safe * (2 / 3 - safe * safe * 4 / 15))
+    small = jnp.where(jnp.abs(x) < 0.3, x, jnp.zeros_like(x))
+    power_series = _series(small, small, lambda k: -2 * small * small / (2 * k + 1), 11)
     far = jnp.where(jnp.abs(x) >= 12, x, jnp.full_like(x, 20.0))
     series = _series(far, 1 / (2 * far), lambda k: (2 * k - 1) / (2 * far * far), 20)
-    value = jnp.where(jnp.abs(x) >= 12, series, jnp.where(jnp.abs(safe) < 1e-2, tiny, near))
+    value = jnp.where(jnp.abs(x) >= 12, series, jnp.where(jnp.abs(x) < 0.3, power_series, near))
     return jnp.where(jnp.isnan(x), x, value)
 
 
