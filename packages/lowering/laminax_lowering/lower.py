@@ -236,7 +236,7 @@ def _move(aval: ShapedArray, kind: str | None) -> str | None:
 
 
 def _opened(meshes: MeshTable, aval: ShapedArray, sharding: Any) -> str | None:
-    """The sharding, as text, of a result that is returned as the terms of other sums than its type says; None if it is not."""
+    """The sharding, as text, of a result that is returned with other sums left open than in its type; None if they are the same."""
     spec = getattr(sharding, "spec", None)
     if spec is None or not spec.unreduced or aval._split is not None and aval._split.spec.unreduced == spec.unreduced:
         return None

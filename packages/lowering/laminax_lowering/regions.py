@@ -278,14 +278,16 @@ def _heavy_work(jaxpr: Jaxpr) -> int:
 
 
 def _with_calls_in_place(jaxpr: Jaxpr, calls: CallPlan | None) -> Jaxpr:
-    """The live equations of a program with those of programs that are called from one place, or inline, or without a plan at all."""
+    """The live equations of a program. Calls that are written in place, or inline, are replaced by the equations of what they call; without
+    a plan all calls are.
+    """
     values: dict[Var, Atom] = {}
     eqns: list[JaxprEqn] = []
 
     def resolve(atoms: Sequence[Atom]) -> list[Atom]:
         return [values.get(v, v) if type(v) is Var else v for v in atoms]
 
-    def write(inner: Jaxpr, is_again: bool, names: tuple[str, ...] = ()) -> None:
+    def write(inner: Jaxpr, is_copied: bool, names: tuple[str, ...] = ()) -> None:
         for eqn in live_equations(inner)[0]:
             if names:
                 info = eqn.source_info
@@ -294,11 +296,11 @@ def _with_calls_in_place(jaxpr: Jaxpr, calls: CallPlan | None) -> Jaxpr:
             if is_open or eqn.primitive is jit_p and calls and calls.programs.representative(eqn.params["jaxpr"]) in calls.in_place:
                 called = eqn.params["jaxpr"].jaxpr
                 values.update(zip(called.invars, resolve(eqn.invars)))
-                write(called, is_again or is_open, (*eqn.source_info.name_stack, f"jit({eqn.params['name']})"))
+                write(called, is_copied or is_open, (*eqn.source_info.name_stack, f"jit({eqn.params['name']})"))
                 values.update(zip(eqn.outvars, resolve(called.outvars)))
                 continue
             eqns.append(eqn.replace(invars=resolve(eqn.invars)) if values else eqn)
-            if is_again:  # the next call makes others
+            if is_copied:  # each call has variables of its own
                 outvars = [Var(v.aval) for v in eqn.outvars]
                 values.update(zip(eqn.outvars, outvars))
                 eqns[-1] = eqns[-1].replace(outvars=outvars)
@@ -457,7 +459,7 @@ def _variables(atoms: Sequence[Atom], without: Container[Var] = ()) -> list[Var]
 
 
 def _donated_operands(regions: Sequence[Region], kept: Iterable[int]) -> dict[ClosedJaxpr, tuple[bool, ...]]:
-    """For each program, which operands are dead after it in every region that it is; `kept` are values of others."""
+    """For each program its operands that nobody reads after any of the regions that run it; `kept` are values that belong to others."""
     donated: dict[ClosedJaxpr, tuple[bool, ...]] = {}
     for region in regions:
         dead = frozenset(region.dead).difference(kept)

@@ -363,6 +363,8 @@ def test_auto_axes_leaves_it_to_the_compiler():
     assert set(seen) == {("float32[8,4]", (AxisType.Auto, AxisType.Auto))}
     with pytest.raises(TypeError, match="Missing required keyword argument: 'out_sharding'"):
         auto_axes(jnp.sin)(x)
+    with pytest.raises(TypeError, match="Missing required keyword argument: 'in_sharding'.*says how the arguments are split"):
+        explicit_axes(jnp.sin)(x)
     with pytest.raises(ValueError, match="Context mesh cannot be empty"):
         auto_axes(jnp.sin, out_sharding=P("x"))(A)
 

@@ -144,7 +144,7 @@ def _longest_run(program: _Program, heavy: list[int], first: int, last: int, min
 
 
 def _stretches(heavy: list[int], kinds: list[int], period: int) -> list[tuple[int, int]]:
-    """Where heavy operations are each of the kind of the one `period` further on, always at the same distance."""
+    """The stretches in which each heavy operation is of the same kind as the one `period` places later, always at the same distance."""
     distances = [j - i if kind == other else 0 for i, j, kind, other in zip(heavy, heavy[period:], kinds, kinds[period:])]
     found, begin = [], 0
     for distance, alike in groupby(distances):

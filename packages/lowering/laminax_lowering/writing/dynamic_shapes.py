@@ -135,7 +135,7 @@ class DynamicWriter(FunctionWriter):
 
     def _emit_dynamic_reduce_window(self, operands: Sequence[Value], attributes: Mapping[str, str], region: str,
                                     results: Sequence[ShapedArray]) -> Any:
-        """A custom call that shape refinement makes a `reduce_window` of; its computation is a function of the module."""
+        """A custom call that shape refinement replaces by a `reduce_window`; its computation is a function of the module."""
         name = self.module.unique_name("reducer")
         head, _, body = region.removeprefix("{\n^bb0(").partition("):\n")
         lines, _, ending = body.rpartition('"stablehlo.return"(')

@@ -156,7 +156,7 @@ def _from_local(sharding: shardings.Sharding, data: Any, global_shape: Sequence[
 
 
 def _global_shape(sharding: shardings.Sharding, local: tuple[int, ...], given: Sequence[int | None] | None) -> tuple[int, ...]:
-    """The shape of the whole: each axis as it is given, or else as many times the data's as there are processes that split it."""
+    """The shape of the whole array. An axis that is not given is the data's, times the number of processes that split it."""
     if given is not None and len(given) != len(local):
         raise ValueError(f"make_array_from_process_local_data: the data has shape {local}, and global_shape {tuple(given)} has another "
                          "rank")

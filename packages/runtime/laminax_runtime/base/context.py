@@ -27,7 +27,7 @@ _RUNTIME_OPTIONS = {"debug_nans", "debug_infs", "debug_key_reuse", options.defau
 
 
 class _Overrides(threading.local):
-    """The values that this thread has for itself, by name, and what last stood for such values: overrides come back."""
+    """The values that this thread has for itself, by name, and the last object that stood for some: the same overrides come again."""
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}

@@ -117,7 +117,7 @@ def compile_module(
 
 
 def _as_long_as_its_type(sharding: shardings.Sharding, aval: ShapedArray) -> shardings.Sharding:
-    """The sharding that the compiler chose, with an entry for each axis where it is that of the type: XLA's form drops the last ones."""
+    """The sharding that the compiler chose. If it is the type's, it has an entry for each axis again: XLA's form drops the last ones."""
     if aval._split is None or not any(aval._split.spec.partitions) or not isinstance(sharding, shardings.NamedSharding):
         return sharding
     missing = aval.ndim - len(sharding.spec)
@@ -183,7 +183,7 @@ def _connected(transfer: HostTransfer, client: _jaxlib.Client) -> Any:
 
 
 def _pickled(function: Any) -> bytes:
-    """For clients of devices on another machine, which call the function there."""
+    """The function, pickled for clients of devices on another machine: they call it there."""
     import pickle
 
     return pickle.dumps(function)

@@ -1,4 +1,4 @@
-"""Calls whose program on one device a function of Python makes: the compiler asks for it while it splits a program.
+"""Calls for which a Python function makes the program of one device: the compiler asks for it while it splits the whole.
 
 jaxlib knows one set of functions for all such calls; a call has a name in the text, under which its partitioner is found here for as long
 as its program is being compiled.

@@ -51,12 +51,7 @@ def auto_axes(f: Callable | None = None, /, *, axes: Hashable | Sequence[Hashabl
     @api_boundary
     @wraps(f)
     def with_auto_axes(*args: Any, **kwargs: Any) -> Any:
-        given = out_sharding
-        if given is None:
-            if "out_sharding" not in kwargs:
-                raise TypeError("auto_axes: Missing required keyword argument: 'out_sharding'. Give it to auto_axes, or to the call: it "
-                                "says how the results are split.")
-            given = kwargs.pop("out_sharding")
+        given = _sharding_for("auto_axes", "out_sharding", out_sharding, kwargs, "the results")
         if _found_mesh(args) is None and not any(list(spec.names()) for spec in map(_spec_of, tree_leaves(given, is_leaf=_is_spec))):
             return f(*args, **kwargs)  # there are no axes to leave to the compiler
         mesh = _mesh_around("auto_axes", args)
@@ -67,6 +62,16 @@ def auto_axes(f: Callable | None = None, /, *, axes: Hashable | Sequence[Hashabl
             return reshard(results, given)
 
     return with_auto_axes
+
+
+def _sharding_for(name: str, keyword: str, given: Any, kwargs: dict[str, Any], what: str) -> Any:
+    """The sharding that was given to the transformation, or else to the call, whose keyword arguments lose it."""
+    if given is not None:
+        return given
+    if keyword not in kwargs:
+        raise TypeError(f"{name}: Missing required keyword argument: {keyword!r}. Give it to {name}, or to the call: it says how {what} "
+                        "are split.")
+    return kwargs.pop(keyword)
 
 
 def explicit_axes(f: Callable | None = None, /, *, axes: Hashable | Sequence[Hashable] | None = None, in_sharding: Any = None) -> Callable:
@@ -97,12 +102,7 @@ def explicit_axes(f: Callable | None = None, /, *, axes: Hashable | Sequence[Has
     @api_boundary
     @wraps(f)
     def with_explicit_axes(*args: Any, **kwargs: Any) -> Any:
-        given = in_sharding
-        if given is None:
-            if "in_sharding" not in kwargs:
-                raise TypeError("explicit_axes: Missing required keyword argument: 'in_sharding'. Give it to explicit_axes, or to the "
-                                "call: it says how the arguments are split.")
-            given = kwargs.pop("in_sharding")
+        given = _sharding_for("explicit_axes", "in_sharding", in_sharding, kwargs, "the arguments")
         mesh = _mesh_around("explicit_axes", args)
         inside = _with_axes("explicit_axes", mesh, axes, AxisType.Explicit)
         with runtime.use_abstract_mesh(inside):
