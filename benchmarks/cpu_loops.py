@@ -240,7 +240,7 @@ def _kalman(lib: Any, size: int) -> tuple[Callable, tuple]:
 
         return lib.lax.scan(step, (jnp.zeros(size), eye), ys)[1]
 
-    return run, (0.9 * np.eye(size, dtype=np.float32) + 0.05, _normal(200, size))
+    return run, (0.9 * np.eye(size, dtype=np.float32) + 0.1 / size, _normal(200, size))
 
 
 @table(LOOPS, (4, 16, 64), by=(0,))

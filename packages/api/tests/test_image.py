@@ -61,6 +61,31 @@ def test_nearest_repeats_pixels():
     assert small.dtype == np.int32 and image.resize(np.arange(4), (8,), "linear").dtype == np.float32
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.complex64, np.bool_])
+@pytest.mark.parametrize("old, new", [
+    ((3, 4), (9, 4)), ((3, 4), (3, 20)), ((3, 4), (6, 12)), ((3, 4), (7, 8)), ((6, 9), (3, 3)), ((6, 9), (4, 18)), ((5,), (13,)),
+    ((5,), (0,)), ((1, 7), (49, 49)), ((2, 3, 1), (2, 3, 1)), ((2, 3, 1), (4, 6, 5))])
+def test_nearest_takes_the_pixel_below_the_middle_of_the_new_one(old, new, dtype):
+    photo = np.random.default_rng(0).normal(size=old).astype(dtype)
+    photo.flat[0] = np.nan if photo.dtype.kind in "fc" else 1
+    middles = np.ix_(*[[(2 * i + 1) * m // (2 * n) for i in range(n)] for m, n in zip(old, new)])  # whole numbers do not round
+    for resized in (image.resize(photo, new, "nearest"), laminax.jit(lambda x: image.resize(x, new, "nearest"))(photo)):
+        assert resized.dtype == dtype
+        np.testing.assert_array_equal(resized, photo[tuple([places.astype(int) for places in middles])])
+
+
+@pytest.mark.parametrize("old, new", [((3, 4), (9, 8)), ((3, 4), (7, 8)), ((6, 9), (4, 18)), ((6, 9), (3, 3))])
+def test_the_gradient_of_nearest_adds_what_a_pixel_was_taken_for(old, new):
+    rng = np.random.default_rng(0)
+    photo, weights = rng.normal(size=old).astype(np.float32), rng.normal(size=new).astype(np.float32)
+    expected = np.zeros(old)
+    np.add.at(expected, np.ix_(*[[(2 * i + 1) * m // (2 * n) for i in range(n)] for m, n in zip(old, new)]), weights)
+    gradient = laminax.jit(laminax.grad(lambda x: (image.resize(x, new, "nearest") * weights).sum()))(photo)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-6)
+    batch = laminax.vmap(lambda x: image.resize(x, new, "nearest"))(np.stack([photo, photo + 1]))
+    np.testing.assert_array_equal(batch[1], image.resize(photo + 1, new, "nearest"))
+
+
 def test_areas_are_averages_of_what_a_new_pixel_covers():
     photo = np.random.default_rng(0).normal(size=(6, 8)).astype(np.float32)
     np.testing.assert_allclose(image.resize(photo, (3, 2), "area"), photo.reshape(3, 2, 2, 4).mean((1, 3)), rtol=1e-5, atol=1e-6)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from laminax_ir.ops.contraction import dot_general_p, free_axes
-from laminax_ir.ops.elementwise import add, mul
+from laminax_ir.ops.elementwise import add, mul, optimization_barrier_flat
 from laminax_ir.ops.shape import broadcast_in_dim, reshape, transpose
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.options.config import enable_x64
@@ -39,6 +39,7 @@ from laminax_lowering.writing.ssa_values import Value
 MAX_TERMS, MAX_PRODUCTS = 32, 4096
 # Below, the compiler writes products of matrices in place itself, and a batch takes a tenth of a millisecond at most.
 MIN_PRODUCTS, MIN_PRODUCTS_OF_BATCH = 4 * 4 * 2, 20_000
+MIN_SIZE_OF_OUTER_PRODUCTS = 4096
 
 _FLOATS = frozenset(map(np.dtype, (np.float32, np.float64)))
 
@@ -52,6 +53,8 @@ def _small_product(ctx: FunctionWriter, lhs: Value, rhs: Value, *, dimension_num
     (contracting, _), (batch, _) = dimension_numbers
     terms = math.prod([a.shape[i] for i in contracting])
     count = math.prod([a.shape[i] for i in batch])
+    if terms == count == 1 and ctx.module.loop_depth and type(out.size) is int and out.size >= MIN_SIZE_OF_OUTER_PRODUCTS:
+        return ctx.run(_outer_product(a.strip_weak_type(), b.strip_weak_type(), out.shape), [lhs, rhs])[0]
     if not 1 < terms <= MAX_TERMS or count == 0:
         return None
     rows, columns = a.size // (terms * count), b.size // (terms * count)
@@ -67,6 +70,21 @@ def _small_product(ctx: FunctionWriter, lhs: Value, rhs: Value, *, dimension_num
 def _program(a: ShapedArray, b: ShapedArray, dimension_numbers: Any, shape: tuple[int, ...]) -> ClosedJaxpr:
     with enable_x64(True):  # the program may have been traced in that mode, and have float64
         return stage(lambda a, b: [_sum_of_outer_products(a, b, dimension_numbers, shape)], [a, b], "small_product")
+
+
+@functools.lru_cache(maxsize=256)
+def _outer_product(a: ShapedArray, b: ShapedArray, shape: tuple[int, ...]) -> ClosedJaxpr:
+    """Of two vectors that are in memory: in one kernel with what computes them, each is computed again for every row or column.
+
+    The gradient of a neural ODE, 500 steps of Runge and Kutta's method, 128 numbers: 4.2 ms -> 2.0, compiled in 209 ms instead of 187.
+    """
+    def fun(a: Any, b: Any) -> list[Any]:
+        column, row = optimization_barrier_flat(reshape(a, (a.size,)), reshape(b, (b.size,)))
+        every = (a.size, b.size)
+        return [reshape(mul(broadcast_in_dim(column, every, (0,)), broadcast_in_dim(row, every, (1,))), shape)]
+
+    with enable_x64(True):  # the program may have been traced in that mode, and have float64
+        return stage(fun, [a, b], "outer_product")
 
 
 def _sum_of_outer_products(a: Any, b: Any, dimension_numbers: Any, shape: tuple[int, ...]) -> Any:

@@ -1,4 +1,4 @@
-"""The gradient of max and min pooling on the CPU, without a scatter.
+"""Windows on the CPU: the gradient of max and min pooling without a scatter, and moving sums of arrays that are padded first.
 
 XLA's CPU backend makes of `select_and_scatter` a windowed reduction of pairs and a scatter, element by element. Here the number of the
 place in its window is found by comparing the places in turn, which are strided slices, and each place's share of the source is spread by
@@ -18,6 +18,7 @@ from laminax_ir.ops import elementwise as e
 from laminax_ir.ops import windows as op
 from laminax_ir.ops.shape import broadcasted_iota, full_like, pad
 from laminax_ir.ops.slicing import slice as slice_
+from laminax_ir.options.config import enable_x64
 from laminax_ir.programs.primitive import Primitive
 from laminax_lowering.rules.linalg_kernels import run_program
 from laminax_lowering.writing.context import FunctionWriter
@@ -25,7 +26,11 @@ from laminax_lowering.writing.registry import cpu_kernel
 from laminax_lowering.writing.ssa_values import Value
 
 MOST_PLACES = 16  # of a window; each adds to the compile time
+# Terms of all sums of an array that was given, and of one that was computed: to pad the first is a kernel more, which compiles in 15 ms.
+FEWEST_TERMS, FEWEST_TERMS_OF_COMPUTED = 2_000_000, 400_000
+SHORTEST_SUM = 16  # for shorter ones padding is as slow as what it saves
 _INT32 = np.dtype(np.int32)
+_FLOATS = frozenset(map(np.dtype, (np.float32, np.float64)))
 
 
 @cpu_kernel(op.select_and_scatter_add_p)
@@ -36,6 +41,30 @@ def _select_and_scatter_add(ctx: FunctionWriter, source: Value, operand: Value, 
     if not source.aval.size or math.prod(window_dimensions) > MOST_PLACES:
         return None
     return run_program(ctx, lambda s, x: [_spread(s, x, select_prim, window_dimensions, window_strides, padding)], [source, operand])[0]
+
+
+@cpu_kernel(op.reduce_window_sum_p)
+def _moving_sum(ctx: FunctionWriter, x: Value, *, window_dimensions: tuple[int, ...], padding: Sequence[tuple[int, int]],
+                **window: Any) -> Value | None:
+    """Sums of neighbours of an array whose padding is in memory, where the compiler need not ask of each whether it is there.
+
+    Of 100,000 float32, 51 neighbours each, one core, jaxlib 0.12: 0.58 ms -> 0.28; of 10,000 0.063 -> 0.037. The order of the terms is the
+    compiler's either way, and not the same one.
+    """
+    aval = x.aval
+    if aval.ndim != 1 or aval.dtype not in _FLOATS or type(aval.size) is not int or not any(map(any, padding)) or min(padding[0]) < 0:
+        return None
+    fewest = FEWEST_TERMS_OF_COMPUTED if x.name[1].isdigit() else FEWEST_TERMS  # other names are those of arguments and constants
+    if window_dimensions[0] < SHORTEST_SUM or ctx.avals_out[0].size * window_dimensions[0] < fewest or ctx.module.loop_depth \
+            or any(n != 1 for n in (*window["window_strides"], *window["base_dilation"], *window["window_dilation"])):
+        return None
+
+    def padded_sum(x: Any) -> list[Any]:
+        padded = e.optimization_barrier_flat(pad(x, full_like(x, 0, shape=()), [(*padding[0], 0)]))[0]
+        return [op.reduce_window_sum_p.bind(padded, window_dimensions=window_dimensions, padding=((0, 0),), **window)]
+
+    with enable_x64(True):  # the program may have been traced in that mode, and have float64
+        return run_program(ctx, padded_sum, [x])[0]
 
 
 def _spread(source: Any, x: Any, select_prim: Primitive, window: Sequence[int], strides: Sequence[int],
