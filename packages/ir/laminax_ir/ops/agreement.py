@@ -15,6 +15,7 @@ from laminax_ir.tracing.manual_axes import checked_axes
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import function_name
 from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.hi_types import HiType
 
 if TYPE_CHECKING:
     from laminax_ir.pytrees.pytree import PyTreeDef
@@ -24,7 +25,7 @@ def promote_weak(values: list[Any], avals: Sequence[ShapedArray], out_avals: Seq
     """Initial values converted to the dtype their loop returns, where they are weakly typed; None if nothing changes."""
     promoted = None
     for i, (x, before, after) in enumerate(zip(values, avals, out_avals)):
-        if before.weak_type and before.dtype != after.dtype and before.shape == after.shape:
+        if not isinstance(before, HiType) and before.weak_type and not isinstance(after, HiType) and before.dtype != after.dtype and before.shape == after.shape:
             dtype = dtypes.result_type(before, after)
             if dtype != before.dtype:
                 promoted = list(values) if promoted is None else promoted
@@ -126,6 +127,8 @@ def _long_name(aval: ShapedArray) -> str:
 
 
 def _difference(a: ShapedArray, b: ShapedArray) -> str:
+    if isinstance(a, HiType) or isinstance(b, HiType):
+        return "the types do not match"
     return ", and ".join(["the dtypes do not match"] * (a.dtype != b.dtype) + ["the shapes do not match"] * (a.shape != b.shape)
                         + ["they are in different memory"] * (a.memory_space is not b.memory_space)
                         or ["they are not split alike over the mesh axes"])

@@ -26,6 +26,7 @@ from laminax_ir.tracing.explicit_axes import is_resolving
 from laminax_ir.tracing.trace import state
 from laminax_ir.types.avals import ShapedArray, get_aval, insert_axis, remove_axis
 from laminax_ir.types.errors import ShapeError
+from laminax_ir.types.hi_types import HiType
 from laminax_ir.types.type_shardings import in_use
 
 if TYPE_CHECKING:
@@ -78,7 +79,11 @@ def _check_operands(what: str, expected: Sequence[ShapedArray], given: Sequence[
 
 def same_type(a: ShapedArray, b: ShapedArray) -> bool:
     """Whether two avals have the same shape and dtype, and are split alike and in the same memory; weak types may differ."""
-    return a is b or (a.dtype == b.dtype and a.shape == b.shape and (not in_use or _is_split_alike(a, b)))
+    if a is b:
+        return True
+    if isinstance(a, HiType) or isinstance(b, HiType):
+        return False  # of these there is one for each type
+    return a.dtype == b.dtype and a.shape == b.shape and (not in_use or _is_split_alike(a, b))
 
 
 def _is_split_alike(a: ShapedArray, b: ShapedArray) -> bool:
@@ -119,13 +124,13 @@ def _scan_shape(*operands: ShapedArray, jaxpr: ClosedJaxpr, length: int, reverse
                 num_carry: int, linear: tuple[bool, ...], _split_transpose: bool) -> list[ShapedArray]:
     fixed = num_consts + num_carry
     for x in operands[fixed:]:
-        if not x.shape or x.shape[0] != length:
+        if not isinstance(x, HiType) and (not x.shape or x.shape[0] != length):
             raise ShapeError(f"scan: the scanned operands must have a leading axis of size {length}, got {x.str_short()}")
     _check_operands("scan: the operands of the body", jaxpr.in_avals,
-                    (*operands[:fixed], *[without_leading_axis(x) for x in operands[fixed:]]))
+                    (*operands[:fixed], *[without_leading_axis(x, length) for x in operands[fixed:]]))
     outs = jaxpr.out_avals
     _check_operands("scan: the carry that the body returns", operands[num_consts:fixed], outs[:num_carry])
-    return [*outs[:num_carry], *[insert_axis(y, 0, length) for y in outs[num_carry:]]]
+    return [*outs[:num_carry], *[with_leading_axis(y, length) for y in outs[num_carry:]]]
 
 
 @effects_rule(scan_p)
@@ -133,9 +138,16 @@ def _scan_effects(*_avals: ShapedArray, jaxpr: ClosedJaxpr, **_params: Any) -> f
     return jaxpr.effects
 
 
-def without_leading_axis(x: ShapedArray) -> ShapedArray:
+def without_leading_axis(x: ShapedArray, length: int) -> ShapedArray:
     """The aval of one slice along the leading axis."""
+    if isinstance(x, HiType):
+        return x.dec_rank(length, x.leading_axis_spec())
     return remove_axis(x, 0) if type(x) is ShapedArray else x.update(shape=x.shape[1:])
+
+
+def with_leading_axis(x: ShapedArray, length: int) -> ShapedArray:
+    """The aval of values of this type that are stacked along a new leading axis."""
+    return x.inc_rank(length, x.leading_axis_spec()) if isinstance(x, HiType) else insert_axis(x, 0, length)
 
 
 def bind_scan(jaxpr: ClosedJaxpr, consts: Sequence[Any], carry: Sequence[Any], xs: Sequence[Any], *, length: int,

@@ -33,6 +33,7 @@ from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.types.errors import ConcretizationTypeError, TracerBoolConversionError
+from laminax_ir.types.hi_types import HiType
 from laminax_ir.types.type_shardings import in_use
 
 if TYPE_CHECKING:
@@ -261,11 +262,14 @@ def _scan(name: str, f: Callable, init: Any, xs: Any, length: Any, reverse: bool
                              "Use reshard on it.")
     unroll = _unroll_factor(unroll, length)
     if config.disable_jit.value:
+        if any(isinstance(aval, HiType) for aval in xs_avals):
+            raise NotImplementedError(f"{name} over values of types of users' own is not supported in disable_jit(): slices of them are "
+                                      "taken in programs only. Run it without disable_jit.")
         return _python_scan(f, init, xs_flat, xs_tree, length, reverse)
     flat, tree = flat_arguments(f"{name}: the initial carry", init)
     count = len(flat)
     in_tree = treedef_tuple((tree, xs_tree))
-    slice_avals = [without_leading_axis(x) for x in xs_avals]
+    slice_avals = [without_leading_axis(x, length) for x in xs_avals]
     avals = [get_aval(x) for x in flat]
     body = trace_function(name, "body function", f, in_tree, [*avals, *slice_avals], identity)
     if body.jaxpr.effects:
@@ -299,6 +303,8 @@ def _pair_of(name: str, out_tree: PyTreeDef, body: TracedFunction) -> list[PyTre
 def _scan_length(name: str, xs_avals: Sequence[ShapedArray], length: Any) -> Any:
     sizes = []
     for aval in xs_avals:
+        if isinstance(aval, HiType):
+            continue  # its own methods know of the leading axis
         if not aval.shape:
             raise ValueError(f"{name} got value with no leading axis to scan over: {aval.str_short()}. Every array in xs needs "
                              "one; close over what is the same in all steps.")

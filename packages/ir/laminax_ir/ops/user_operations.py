@@ -14,8 +14,11 @@ from laminax_ir.programs.check_rules import call_faults, check_rule
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import CALL_TRAITS, Primitive, effects_rule, shape_rule
 from laminax_ir.recording.staging import stage
+from laminax_ir.recording.staging_trace import record_program
+from laminax_ir.recording.type_lowering import LoweringTrace, all_lo_avals
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.hi_types import HiType, lo_avals, lowered_values, raised_values
 
 call_hi_primitive_p = Primitive("call_hi_primitive", multiple_results=True, family="user_operations", traits=CALL_TRAITS)
 
@@ -27,8 +30,21 @@ class UserOperation:
       name: the operation's name.
     """
 
+    # The types of the operands and results, where some are of users' types: its program is of the arrays that these consist of.
+    in_avals: Sequence[Any] = ()
+    out_avals: Sequence[Any] = ()
+
     def __init__(self, name: str) -> None:
         self.name: str = name
+
+    @property
+    def has_hi_types(self) -> bool:
+        """Whether operands or results are of types of users' own."""
+        return any(isinstance(aval, HiType) for aval in (*self.in_avals, *self.out_avals))
+
+    def run_on_arrays(self, *arrays: Any) -> list[Any]:
+        """`run` on the arrays that the operands consist of, and those that the results consist of."""
+        return lowered_values(self.run(*raised_values(self.in_avals, arrays)))
 
     def run(self, *operands: Any) -> list[Any]:
         """The results, by other operations."""
@@ -52,8 +68,8 @@ class UserOperation:
 
 
 @shape_rule(call_hi_primitive_p)
-def _user_operation_shape(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_params: Any) -> list[ShapedArray]:
-    return call_jaxpr.out_avals
+def _user_operation_shape(*avals: ShapedArray, operation: UserOperation, call_jaxpr: ClosedJaxpr, **_params: Any) -> list[ShapedArray]:
+    return list(operation.out_avals) if operation.has_hi_types else call_jaxpr.out_avals
 
 
 @effects_rule(call_hi_primitive_p)
@@ -64,6 +80,8 @@ def _user_operation_effects(*_avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_pa
 @check_rule(call_hi_primitive_p)
 def _user_operation_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, operation: UserOperation,
                            call_jaxpr: ClosedJaxpr, num_consts: int) -> Iterable[Any]:
+    if operation.has_hi_types:
+        in_avals = [lo for aval in in_avals for lo in lo_avals(aval)]
     return call_faults(f"the operation {operation.name}", call_jaxpr, in_avals)
 
 
@@ -71,7 +89,12 @@ def bind_user_operation(operation: UserOperation, operands: Sequence[Any]) -> li
     """Binds an operation; what its `run` closes over becomes operands, which the rules do not get."""
     if state.trace is eval_trace:
         return operation.run(*operands)
-    closed = stage(operation.run, [get_aval(x) for x in operands], operation.name, keeps_refs=True)
+    if operation.has_hi_types:
+        if isinstance(state.trace, LoweringTrace):
+            return operation.run(*operands)
+        closed = record_program(operation.run_on_arrays, all_lo_avals(operation.in_avals), operation.name, trace_type=LoweringTrace)
+    else:
+        closed = stage(operation.run, [get_aval(x) for x in operands], operation.name, keeps_refs=True)
     program, consts = close_over_constants(closed)
     return bind_program(call_hi_primitive_p, program.effects, [*consts, *operands],
                         {"operation": operation, "call_jaxpr": program, "num_consts": len(consts)})

@@ -98,7 +98,7 @@ class StagingTrace(Trace):
             aval = self._typed_input(aval)
         var = Var(aval)
         self.invars.append(var)
-        if type(aval) is not ShapedArray:
+        if type(aval) is AbstractRef:
             return staged_refs.input_ref(self, var)
         return StagedTracer(self, aval, var, None)
 
@@ -234,7 +234,7 @@ class StagingTrace(Trace):
                 return value.variable
             return self._constant(value, value.aval).variable
         aval = get_aval(value)
-        if aval.shape == ():
+        if type(aval) is ShapedArray and aval.shape == ():
             if type(value) in literal_types:
                 return Literal(value, aval)
             if type(value) is np.ndarray:  # the scalar in it, since somebody may write to the array
@@ -246,7 +246,7 @@ class StagingTrace(Trace):
     def _constant(self, value: ArrayLike, aval: ShapedArray) -> StagedTracer:
         entry = self.constants.get(id(value))
         if entry is None:
-            if type(aval) is not ShapedArray:
+            if type(aval) is AbstractRef:
                 raise refuse_in_operation(value)
             var = Var(aval)
             entry = self.constants[id(value)] = (var, value, StagedTracer(self, aval, var, None))

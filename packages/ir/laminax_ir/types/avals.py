@@ -216,6 +216,44 @@ class ShapedArray:
             return f"{name}{where}[{axes}]"
         return f"{name}{where}[{axes}]{axes_text([axis for axis, _ in self._named], self._split)}"
 
+    # What types of users' own (`hi_types`) that are made of types of arrays ask of these.
+
+    def lo_ty(self) -> list[ShapedArray]:
+        """The types of the arrays that a value consists of: itself."""
+        return [self]
+
+    def lower_val(self, value: Any) -> list[Any]:
+        """The arrays that a value consists of: itself."""
+        return [value]
+
+    def raise_val(self, value: Any) -> Any:
+        """The value that consists of this array: itself."""
+        return value
+
+    def inc_rank(self, size: int, axis: int | None) -> ShapedArray:
+        """The type of a batch: with an axis of this size; itself for None."""
+        return self if axis is None else insert_axis(self, axis, size)
+
+    def dec_rank(self, size: int, axis: int | None) -> ShapedArray:
+        """The type of one example of a batch: without an axis; itself for None."""
+        return self if axis is None else remove_axis(self, axis)
+
+    def leading_axis_spec(self) -> int:
+        """The axis that `scan` goes along."""
+        return 0
+
+    def normalize(self) -> ShapedArray:
+        """The type without weakness, as that of a result of a call."""
+        return self.strip_weak_type()
+
+    def vspace_zero(self) -> np.ndarray[Any, Any]:
+        """Zeros of this type."""
+        return np.zeros(self.shape, self.dtype)
+
+    def vspace_add(self, x: Any, y: Any) -> Any:
+        """The sum of two arrays."""
+        return x + y
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of unsized object")
@@ -230,6 +268,7 @@ class ShapedArray:
 
 
 AbstractValue = ShapedArray
+type_classes: set[type[Any]] = {ShapedArray}  # the classes of the types of values; those of users' own (`hi_types`) join it
 _no_sums: tuple[frozenset[Any], frozenset[Any]] = frozenset(), frozenset()
 
 

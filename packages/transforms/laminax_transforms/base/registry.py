@@ -23,7 +23,7 @@ from laminax_ir.ops import elementwise
 from laminax_ir.ops.shape import broadcast_in_dim
 from laminax_ir.programs.primitive import Primitive, RuleTable
 from laminax_ir.tracing.trace import state
-from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.avals import ShapedArray, get_aval, type_classes
 from laminax_transforms.base.zeros import ZERO, instantiate
 
 Rule = TypeVar("Rule", bound=Callable)
@@ -171,4 +171,4 @@ def axis_batching_rule(*primitives: Primitive, uses_axis_name: bool = False) -> 
 
 def is_linear(operand: Any) -> bool:
     """In a transpose rule: whether the operation is to be transposed with respect to this operand."""
-    return type(operand) is ShapedArray
+    return type(operand) in type_classes

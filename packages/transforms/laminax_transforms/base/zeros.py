@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from laminax_ir.ops.sharding import in_memory, reshard
 from laminax_ir.symbolic.symbolic_dims import is_constant_shape
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.hi_types import HiType, types_in_use
 
 
 class _Zero:
@@ -78,8 +80,31 @@ def cotangent_of_dtype(ct: Any, dtype: Any) -> Any:
     return elementwise.in_exact_dtype(ct, dtype)
 
 
+def has_tangents(aval: Any) -> bool:
+    """Whether values of a type are differentiated: inexact arrays, and values of types of users' own."""
+    return isinstance(aval, HiType) or dtypes.issubdtype(aval.dtype, dtypes.inexact)
+
+
+def tangent_type(aval: Any) -> Any:
+    """The type of the tangents of a value that `has_tangents`."""
+    return aval.to_tangent_aval() if isinstance(aval, HiType) else aval
+
+
+def adder() -> Callable[[Any, Any], Any]:
+    """What adds two cotangents of one value."""
+    return added if types_in_use() else elementwise.add_p.bind
+
+
+def added(total: Any, term: Any) -> Any:
+    """The sum of two cotangents of one value, which are arrays, or values of a type of users' own."""
+    aval = get_aval(total)
+    return aval.vspace_add(total, term) if isinstance(aval, HiType) else elementwise.add_p.bind(total, term)
+
+
 def zeros_of(aval: ShapedArray) -> Any:
     """Zeros of an aval (weakly typed if the aval is), made under the current trace; float0 zeros of constant sizes are NumPy arrays."""
+    if isinstance(aval, HiType):
+        return aval.vspace_zero()
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0) if is_constant_shape(aval.shape) else broadcast(np.zeros((), dtypes.float0), aval.shape)
     zeros = full_like(aval, 0) if aval.weak_type or dtypes.is_kept_wide(aval.dtype) else full(aval.shape, 0, aval.dtype)

@@ -8,6 +8,7 @@ from laminax_ir.ops.shape import broadcast_in_dim, expand_dims, transpose
 from laminax_ir.options.records import Record
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types.avals import ShapedArray, get_aval, insert_axis
+from laminax_ir.types.hi_types import HiType, MappingSpec, batched_type, types_in_use
 from laminax_transforms.base.registry import batching_rules
 from laminax_transforms.batching.explicit_batches import split_batch
 
@@ -30,12 +31,26 @@ def move_batch_axis(x: Any, batch_axis: int | None, target: int | None, size: in
         if batch_axis is not None:
             raise ValueError("a mapped value was to be returned unmapped")
         return x
+    if isinstance(target, MappingSpec) or isinstance(batch_axis, MappingSpec) or types_in_use() and isinstance(get_aval(x), HiType):
+        return _moved_as_told(x, batch_axis, target)
     if batch_axis is None:
         x = broadcast_batch(x, size, target)
         if mesh_axes is not None:
             x = split_batch(x, target, mesh_axes)
         return x
     return move_axis(x, batch_axis, target)
+
+
+def _moved_as_told(x: Any, spec: Any, target: Any) -> Any:
+    """A value of a type of users' own, if it is mapped as wanted: nobody knows how to map it otherwise.
+
+    Raises:
+      ValueError: if it is not.
+    """
+    if spec != target:
+        raise ValueError(f"vmap: a result of the type {get_aval(x).str_short()} is mapped as {spec!r} says, and not as {target!r}: give "
+                         "out_axes that fit, or an operation of the type that changes it.")
+    return x
 
 
 def broadcast_batch(x: Any, size: int, axis: int) -> Any:
@@ -100,4 +115,6 @@ def add_batch_axis(aval: ShapedArray, size: int, batch_axis: int | None, mesh_ax
     """The aval with an axis of the given size inserted, which is split over explicit mesh axes; itself for None."""
     if batch_axis is None:
         return aval
+    if isinstance(aval, HiType):
+        return batched_type(aval, size, batch_axis)
     return insert_axis(aval, batch_axis, size, mesh_axes)

@@ -18,6 +18,7 @@ from laminax_ir.tracing.leaks import check_for_leaks
 from laminax_ir.tracing.name_stacks import VMAP
 from laminax_ir.tracing.trace import Trace, Tracer, at_work, current_trace, state
 from laminax_ir.types.avals import ShapedArray, get_aval, remove_axis
+from laminax_ir.types.hi_types import HiType
 from laminax_ir.types.type_shardings import in_use
 from laminax_transforms.base.registry import axis_primitives, batching_rules
 from laminax_transforms.batching.batch_axes import Axis, move_batch_axis
@@ -45,7 +46,9 @@ class BatchTracer(Tracer):
     def aval(self) -> ShapedArray:  # type: ignore[override]
         aval = self._aval
         if aval is None:
-            aval = self._aval = remove_axis(get_aval(self.value), self.batch_axis)
+            aval = get_aval(self.value)
+            aval = self._aval = (aval.dec_rank(self._trace.axis.size, self.batch_axis) if isinstance(aval, HiType) else
+                                 remove_axis(aval, self.batch_axis))
         return aval
 
     def origin(self) -> tuple[str, str]:

@@ -25,6 +25,7 @@ from laminax_ir.refs.refs import Ref, check_aliases
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types.arguments import as_int, check_callable, check_hashable, function_name
 from laminax_ir.types.avals import get_aval, is_array_like
+from laminax_ir.types.hi_types import HiType, MappingSpec, types_in_use
 from laminax_ir.types.type_shardings import in_use
 from laminax_transforms.base.flat_functions import FlatFunction, check_array_leaves
 from laminax_transforms.batching.batch_axes import Axis, move_batch_axis
@@ -94,14 +95,18 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
 
 
 def _check_axes(in_axes: Any, out_axes: Any) -> None:
-    if not (in_axes is None or type(in_axes) in (int, tuple) or hasattr(in_axes, "__index__") or is_map_spec(in_axes)):
+    if not (in_axes is None or type(in_axes) in (int, tuple) or hasattr(in_axes, "__index__") or _is_spec(in_axes)):
         raise TypeError(f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
                         f"arguments passed to the function, but got {in_axes!r}.")
     for what, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
         for leaf in tree_flatten(axes)[0]:
-            if (not isinstance(leaf, (int, np.integer)) or isinstance(leaf, bool)) and not is_map_spec(leaf):
+            if (not isinstance(leaf, (int, np.integer)) or isinstance(leaf, bool)) and not _is_spec(leaf):
                 raise TypeError(f"vmap {what} must be an int, None, or (nested) container with those types as leaves, "
                                 f"but got {axes!r}.")
+
+
+def _is_spec(x: Any) -> bool:
+    return isinstance(x, MappingSpec) or is_map_spec(x)
 
 
 class _Call(NamedTuple):
@@ -143,7 +148,7 @@ def _taken_apart(fun: Callable, in_axes: Any, out_axes: Any, axis_size: int | No
                             is_leaf=whole_in_trees)
     flat_fun.fun.__name__ = function_name(fun)
     example_fun: Callable = with_mapped_types(flat_fun, specs, out_axes)
-    flat_axes = [None if b is None else b % get_aval(x).ndim for x, b in zip(flat, flat_axes)]
+    flat_axes = [None if b is None else b if isinstance(b, MappingSpec) else b % get_aval(x).ndim for x, b in zip(flat, flat_axes)]
     if is_mapping_refs:
         example_fun, flat_axes = _mapping_refs(fun, example_fun, args, kwargs, flat, flat_axes)
     return _Call(flat_fun, example_fun, flat, flat_axes, size)
@@ -203,6 +208,9 @@ def _mapped_size(fun: Callable, args: tuple[ArrayLike, ...], kwargs: dict[Any, A
         if b is None:
             continue
         aval = get_aval(x)
+        if isinstance(aval, HiType) or isinstance(b, MappingSpec):
+            _check_spec(fun, "in_axes", aval, b)
+            continue
         if not -aval.ndim <= b < aval.ndim:
             path = _described_arguments(fun, args, kwargs)[index]
             raise ValueError(f"vmap was requested to map its argument along axis {b}, which implies that its rank should be "
@@ -219,12 +227,25 @@ def _mapped_size(fun: Callable, args: tuple[ArrayLike, ...], kwargs: dict[Any, A
         raise ValueError(f"vmap({function_name(fun)}): vmap wrapped function must be passed at least one argument containing an array "
                          f"or axis_size must be specified, got empty *args={args} and **kwargs={kwargs}.")
     if not found:
+        if any(isinstance(b, MappingSpec) for b in flat_axes):
+            raise ValueError(f"vmap({function_name(fun)}): axis_size must be specified, since only values of types of users' own are mapped, "
+                             "whose MappingSpecs do not say it.")
         raise ValueError("vmap must have at least one non-None value in in_axes, or axis_size must be given; "
                          f"in_axes is {in_axes!r}")
     if len(found) > 1:
         raise ValueError(_sizes_message(fun, args, kwargs, flat, flat_axes, sizes) +
                          "\nMake the sizes equal, or give in_axes=None to an argument that all examples share.")
     return found.pop()
+
+
+def _check_spec(fun: Callable, what: str, aval: Any, spec: Any) -> None:
+    """Checks that a value of a type of users' own is mapped as a `MappingSpec` says, and an array along an axis."""
+    name = f"vmap({function_name(fun)}): {what}"
+    if not isinstance(aval, HiType):
+        raise TypeError(f"{name} has {spec!r} for an array, {aval.str_short()}, which needs an int or None")
+    if not isinstance(spec, MappingSpec):
+        raise TypeError(f"{name} has {spec!r} for a value of the type {aval.str_short()}, which is mapped as a MappingSpec of its own says. "
+                        "Give an instance of one, or None.")
 
 
 def _sizes_message(fun: Callable, args: tuple[Any, ...], kwargs: dict[str, ArrayLike], flat: Sequence[ArrayLike], flat_axes: Any,
@@ -281,6 +302,11 @@ def _place_results(fun: Callable, axis: Axis, results: Sequence[ArrayLike], resu
     for index, (x, b, want) in enumerate(zip(results, result_axes, wanted)):
         if has_mapped_type(x):
             placed.append(x)
+            continue
+        if isinstance(want, MappingSpec) or types_in_use() and isinstance(get_aval(x), HiType):
+            if want is not None:
+                _check_spec(fun, "out_axes", get_aval(x), want)
+            placed.append(move_batch_axis(x, b, want, axis.size, axis.mesh_axes))
             continue
         want = _plain_axis(fun, "out_axes", want)
         ndim = get_aval(x).ndim + (b is None)

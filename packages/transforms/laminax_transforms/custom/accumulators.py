@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from laminax_ir.ops.elementwise import add_p
 from laminax_ir.refs.refs import Ref, freeze, new_ref, write
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
-from laminax_transforms.base.zeros import ZERO, Zero, zeros_of
+from laminax_ir.types.hi_types import HiType
+from laminax_transforms.base.zeros import ZERO, Zero, added, zeros_of
 from laminax_transforms.custom.rule_arguments import SymbolicZero
 
 
@@ -53,7 +53,7 @@ class ValAccum(GradAccum):
     def accum(self, x: Any) -> None:
         if not is_zero(x):
             _check_type(self.aval, x)
-            self.val = x if is_zero(self.val) else add_p.bind(self.val, x)
+            self.val = x if is_zero(self.val) else added(self.val, x)
 
     def freeze(self) -> Any:
         return self.val
@@ -104,6 +104,11 @@ def is_zero(x: Any) -> bool:
 
 def _check_type(expected: ShapedArray, ct: Any) -> None:
     found = get_aval(ct)
+    if isinstance(expected, HiType) or isinstance(found, HiType):
+        if found is not expected:
+            raise ValueError(f"Expected cotangent type {expected.str_short()} but got {found.str_short()}: what is added to an accumulator "
+                             "must have its type.")
+        return
     if found.shape != expected.shape:
         raise ValueError(f"Expected cotangent type {expected.str_short(short_dtypes=False)} but got "
                          f"{found.str_short(short_dtypes=False)}: what is added to an accumulator must "

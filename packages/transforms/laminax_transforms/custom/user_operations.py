@@ -18,6 +18,7 @@ from laminax_ir.recording.staging import stage
 from laminax_ir.refs.refs import Ref
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.types.hi_types import HiType
 from laminax_ir.types.ref_types import AbstractRef
 from laminax_transforms.base.registry import is_linear
 from laminax_transforms.base.zeros import ZERO, Zero, instantiate
@@ -92,9 +93,9 @@ class HiPrim:
             if not is_array_like(leaf) and not isinstance(leaf, Ref):
                 raise TypeError(f"{name}: the operand args{keystr(path)} is not an array: {leaf!r:.80} of type {type(leaf).__name__}.")
         for aval in (*self.in_avals_flat, *self.out_avals_flat):
-            if not isinstance(aval, (ShapedArray, AbstractRef)):
-                raise NotImplementedError(f"{name}: operands and results of types that are not those of arrays are not supported, got "
-                                          f"{aval!r:.80} of type {type(aval).__name__}. Use pytrees of arrays.")
+            if not isinstance(aval, (ShapedArray, AbstractRef, HiType)):
+                raise TypeError(f"{name}: in_avals and out_aval must be types of arrays (ShapedArray), of references, or of users' own "
+                                f"(HiType), or pytrees of these, got {aval!r:.80} of type {type(aval).__name__}")
         return tree_unflatten(self.out_tree, bind_user_operation(_Rules(self), leaves))
 
     def expand(self, *args: Any) -> Any:
@@ -165,6 +166,8 @@ class _Rules(UserOperation):
     def __init__(self, prim: HiPrim) -> None:
         super().__init__(type(prim).__name__)
         self.prim: HiPrim = prim
+        if any(isinstance(aval, HiType) for aval in (*prim.in_avals_flat, *prim.out_avals_flat)):
+            self.in_avals, self.out_avals = prim.in_avals_flat, prim.out_avals_flat
 
     def __repr__(self) -> str:
         return repr(self.prim)
@@ -284,6 +287,8 @@ class _Rules(UserOperation):
 
     def transpose(self, cts: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any] | None:
         if not self._defines("transpose"):
+            if self.has_hi_types:
+                raise _no_rule(self.prim, "transpose", "transpose")
             return None
         accums = [ValAccum(x) if is_linear(x) else NullAccum(x) for x in operands]
         given = [accum if is_linear(x) else x for x, accum in zip(operands, accums)]

@@ -17,8 +17,10 @@ from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import check_callable, function_name
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like, register_value_type
+from laminax_ir.types.hi_types import HiType
+from laminax_ir.types.ref_types import AbstractRef
 from laminax_transforms.base.flat_functions import FlatFunction, check_array_leaves
-from laminax_transforms.base.zeros import ZERO, instantiate, instantiate_cotangent
+from laminax_transforms.base.zeros import ZERO, has_tangents, instantiate, instantiate_cotangent
 from laminax_transforms.batching.named_axes import checked_reduce_axes
 from laminax_transforms.differentiation.differentiated_refs import with_dual_refs
 from laminax_transforms.differentiation.differentiation import jvp_flat, linearize_flat
@@ -105,6 +107,8 @@ def _checked_tangent(what: str, primal: ArrayLike, tangent: ArrayLike, of_shape:
     if isinstance(primal, Ref):
         return _checked_tangent_ref(what, primal, tangent, of_shape)
     expected = primal_aval.to_tangent_aval()
+    if isinstance(expected, HiType):
+        return _of_hi_type(f"{what}: the tangent", tangent, expected)
     if getattr(tangent, "dtype", None) == dtypes.float0 or expected.dtype == dtypes.float0:
         if getattr(tangent, "dtype", None) != expected.dtype or np.shape(tangent) != expected.shape:
             raise type(of_dtype)(f"{of_dtype}. {what}: the tangent of {primal_aval.str_short()} must be {expected.str_short()}, got "
@@ -128,6 +132,14 @@ def _checked_tangent_ref(what: str, primal: Ref, tangent: Any, error: Exception)
     return ZERO
 
 
+def _of_hi_type(what: str, x: Any, expected: HiType) -> Any:
+    """A tangent or cotangent of a type of users' own, checked."""
+    found = get_aval(x) if is_array_like(x) else type(x).__name__
+    if found is not expected:
+        raise ValueError(f"{what} must be of the type {expected.str_short()}, got {found}")
+    return x
+
+
 def _typed(x: ArrayLike, aval: ShapedArray) -> Array:
     """The tangent or cotangent; a Python scalar, which has no shape for rules to read, becomes a scalar of the aval's dtype."""
     if type(x) not in dtypes.python_scalar_types:
@@ -137,7 +149,7 @@ def _typed(x: ArrayLike, aval: ShapedArray) -> Array:
 
 def _as_weak_as(primal_aval: ShapedArray, x: ArrayLike) -> Array:
     """A nonzero tangent or cotangent, made weakly typed if its primal is: operations with strongly typed values made it strong."""
-    if not primal_aval.weak_type or get_aval(x).weak_type:
+    if isinstance(primal_aval, HiType) or not primal_aval.weak_type or get_aval(x).weak_type:
         return x
     return convert_element_type_p.bind(x, new_dtype=primal_aval.dtype, weak_type=True)
 
@@ -178,7 +190,7 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False, in_nzs: Any =
     flat, in_tree = tree_flatten(primals)
     check_array_leaves("linearize: primals", primals)
     flat_fun = FlatFunction(fun, in_tree, has_aux)
-    mask = [dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact) and not isinstance(x, Ref) for x in flat]
+    mask = [has_tangents(get_aval(x)) and not isinstance(x, Ref) for x in flat]
     if in_nzs is not None:
         mask = [has and nz for has, nz in zip(mask, flags_of(in_nzs, in_tree, "in_nzs", "the in_nzs argument to linearize"))]
     results, program = linearize_flat(flat_fun, [shaped(x) for x in flat], mask, f"linearize({function_name(fun)})", _paths(primals))
@@ -296,7 +308,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
     check_array_leaves("vjp: primals", primals)
     flat_fun = FlatFunction(fun, in_tree, has_aux)
     in_avals = [get_aval(x) for x in flat]
-    mask = tuple(dtypes.issubdtype(aval.dtype, dtypes.inexact) for aval in in_avals)
+    mask = tuple([has_tangents(aval) for aval in in_avals])
     saveable = flags_of(saveable_args, in_tree, "saveable_args", "the saveable_args argument to vjp")
     if in_nzs is not None:
         mask = tuple(has and nz for has, nz in zip(mask, flags_of(in_nzs, in_tree, "in_nzs", "the in_nzs argument to vjp")))
@@ -356,8 +368,8 @@ class VJPFunction(LinearFunction):
 
     def __call__(self, *cotangents: ArrayLike) -> tuple[Array, ...]:
         for aval in self.in_avals:
-            if type(aval) is not ShapedArray:
-                raise unbound_error(self.name, cast(Any, aval))
+            if isinstance(aval, AbstractRef):
+                raise unbound_error(self.name, aval)
         return tree_unflatten(self.in_tree, self._pull_back(cotangents, self._called_program()))
 
     @property
@@ -461,7 +473,7 @@ class VJPFunction(LinearFunction):
         cts = [_checked_cotangent(path, ct, aval) for path, ct, aval in zip(paths, flat, self.out_avals)]
         found = iter(program.transpose([*cts, *no_cotangents(len(program.results) - len(cts))]))
         in_cts = summed_over_axes([next(found) if has else ZERO for has in self.mask], self.primals, self.reduce_axes)
-        return [cotangent_of_type(ct, aval if type(aval) is ShapedArray else cast(Any, aval).inner_aval)
+        return [cotangent_of_type(ct, aval.inner_aval if isinstance(aval, AbstractRef) else aval)
                 for ct, aval in zip(in_cts, self.in_avals)]
 
 
@@ -474,6 +486,8 @@ def summed_over_axes(cts: list[Any], primals: Sequence[Any], reduce_axes: Sequen
 
 def _checked_cotangent(path: str, ct: ArrayLike, result_aval: ShapedArray) -> Array:
     expected = result_aval.to_ct_aval()
+    if isinstance(expected, HiType):
+        return _of_hi_type(f"vjp: the cotangent{path}", ct, expected)
     return ZERO if expected.dtype == dtypes.float0 else like_result("vjp: unexpected JAX type", path, ct, expected, ValueError)
 
 

@@ -19,7 +19,7 @@ from laminax_ir.tracing.name_stacks import JVP
 from laminax_ir.tracing.trace import Trace, Tracer, at_work, current_trace, state
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms.base.registry import jvp_rules, linearize_rules
-from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.base.zeros import ZERO, tangent_type
 from laminax_transforms.differentiation.custom_vjp_tangents import linearize_custom_vjp
 from laminax_transforms.differentiation.differentiated_refs import differentiated_write_error
 from laminax_transforms.differentiation.linear import LinearProgram, LinearTracer, TangentTrace
@@ -230,7 +230,7 @@ def linearize_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any],
     arguments = []
     for x, differentiated in zip(primals, mask):
         if differentiated:
-            inputs.append(tangent_trace.new_input(get_aval(x)))
+            inputs.append(tangent_trace.new_input(tangent_type(get_aval(x))))
             arguments.append(DualTracer(trace, x, inputs[-1]))
         else:
             arguments.append(x)

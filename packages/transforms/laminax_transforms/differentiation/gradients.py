@@ -17,8 +17,9 @@ from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import check_callable, function_name
 from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.hi_types import HiType
 from laminax_transforms.base.flat_functions import FlatFunction
-from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.base.zeros import ZERO, has_tangents
 from laminax_transforms.batching.named_axes import checked_reduce_axes
 from laminax_transforms.differentiation.autodiff import cotangent_of_type, summed_over_axes
 from laminax_transforms.differentiation.differentiation import linearize_flat
@@ -102,7 +103,7 @@ def _value_and_grad(transform: str, fun: Callable, argnums: int | Sequence[int],
 
         fun_of_chosen.__name__ = function_name(fun)
         flat_fun = FlatFunction(fun_of_chosen, in_tree, has_aux)
-        mask = [dtypes.issubdtype(aval.dtype, dtypes.inexact) for aval in in_avals]
+        mask = [has_tangents(aval) for aval in in_avals]
         results, program = linearize_flat(flat_fun, [shaped(x) for x in flat], mask, f"{transform}({function_name(fun)})",
                                           lambda i: _input_name(chosen, positions, i).removeprefix("argument "))
         _check_scalar_output(transform, fun, results, flat_fun.out_tree, holomorphic)
@@ -161,6 +162,8 @@ def _checked_input(transform: str, chosen: tuple[Any, ...], positions: tuple[int
     except TypeError:
         raise TypeError(f"{transform}: {_input_name(chosen, positions, index)}, {x!r} of type {type(x)} is not a valid JAX type. Only "
                         "arrays and pytrees of arrays can be differentiated; choose others with argnums, or convert it.") from None
+    if isinstance(aval, HiType):
+        return aval
     dtype = aval.dtype
     if dtypes.is_extended(dtype) and not allow_int:
         raise TypeError(f"{transform} requires real- or complex-valued inputs: cannot differentiate with respect to "
@@ -193,6 +196,9 @@ def _check_scalar_output(transform: str, fun: Callable, results: Sequence[ArrayL
                         f"returned a {out_tree} instead of one scalar. Use has_aux=True to return more beside the scalar, "
                         "or vjp or jacrev.")
     aval = get_aval(results[0])
+    if isinstance(aval, HiType):
+        raise TypeError(f"Gradient only defined for scalar-output functions. {transform}({function_name(fun)}): the result is of the type "
+                        f"{aval.str_short()}. Make a scalar of it.")
     if aval.shape != ():
         raise TypeError(f"Gradient only defined for scalar-output functions. Output had shape: {aval.shape}. "
                         f"{transform}({function_name(fun)}): the result is {aval.str_short()}. {_advice(aval)}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Iterable, NamedTuple, Sequence
 
-from laminax_ir.ops.elementwise import add_p
 from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.programs.result_types import typed_results
@@ -17,9 +16,9 @@ from laminax_ir.recording.staging_trace import literal_types
 from laminax_ir.tracing import source
 from laminax_ir.tracing.explicit_axes import is_resolving
 from laminax_ir.tracing.trace import Trace, Tracer, current_trace, state
-from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.avals import ShapedArray, get_aval, type_classes
 from laminax_ir.types.type_shardings import in_use
-from laminax_transforms.base.zeros import ZERO, zeros_of
+from laminax_transforms.base.zeros import ZERO, adder, zeros_of
 from laminax_transforms.differentiation.differentiated_refs import differentiated_write_error
 from laminax_transforms.differentiation.partly_linear import as_equation, split_equation
 from laminax_transforms.differentiation.transposition import Accumulation, accumulation, transpose_equations
@@ -111,7 +110,7 @@ class TangentTrace(Trace):
             return self.parent.process(primitive, operands, params)
         if primitive.multiple_results:
             whole = as_equation(primitive, avals, params)
-            parts = split_equation(whole, [type(x) is ShapedArray for x in recorded])
+            parts = split_equation(whole, [type(x) in type_classes for x in recorded])
             return self._record_call(whole, recorded, inputs) if parts is None else \
                 self._process_parts(whole, *parts, recorded, inputs)
         result = primitive.shape_rule(*avals, **params) if not in_use else typed_results(primitive, avals, params)[0]
@@ -247,7 +246,7 @@ class LinearProgram:
 
     def _transposed(self, cts: Sequence[Any], how: Accumulation | None, used_up: bool) -> list[Any]:
         env: list[Any] = [ZERO] * self.size
-        add = add_p.bind if how is None else how.added
+        add = adder() if how is None else how.added
         for index, ct, aval in zip(self.results, cts, self.out_avals):
             if index is not None and ct is not ZERO:
                 ct = ct if how is None or aval is None else how.conformed(ct, aval)
@@ -265,14 +264,14 @@ class LinearProgram:
         found: dict[int, Any] = {}
         for eqn in self.eqns:
             for x in eqn.operands:
-                if type(x) is not ShapedArray and not _is_literal(x):
+                if type(x) not in type_classes and not _is_literal(x):
                     found.setdefault(id(x), x)
         return list(found.values())
 
     def with_residuals(self, residuals: Sequence[Any]) -> LinearProgram:
         """The same program on other residual values, given in the order of `residuals()`."""
         replacement = {id(old): new for old, new in zip(self.residuals(), residuals)}
-        eqns = [LinearEqn(e.primitive, [replacement.get(id(x), x) if type(x) is not ShapedArray else x
+        eqns = [LinearEqn(e.primitive, [replacement.get(id(x), x) if type(x) not in type_classes else x
                                         for x in e.operands],
                           e.params, e.inputs, e.output, e.out_avals, e.source) for e in self.eqns]
         return LinearProgram(eqns, self.in_avals, self.inputs, self.results, self.out_avals, self.size)
@@ -284,7 +283,7 @@ class LinearProgram:
         env: dict[int, Var] = {index: Var(aval) for index, aval in zip(self.inputs, self.in_avals)}
         eqns = []
         for eqn in self.eqns:
-            operands: list[Any] = [residual_vars[id(x)] if id(x) in residual_vars else None if type(x) is ShapedArray
+            operands: list[Any] = [residual_vars[id(x)] if id(x) in residual_vars else None if type(x) in type_classes
                       else Literal(x) for x in eqn.operands]
             for position, index in eqn.inputs:
                 operands[position] = env[index]

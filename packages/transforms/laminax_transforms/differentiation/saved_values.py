@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 import numpy as np
 
 from laminax_ir.pytrees.pytree import register_pytree_node, tree_flatten, tree_unflatten
-from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.avals import type_classes
 from laminax_transforms.differentiation.linear import LinearEqn, LinearProgram
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def argument_places(program: LinearProgram, leaf_ids: Sequence[int]) -> tuple[Pl
     """Where a program uses the leaves of the arguments, given by their ids; Python's scalars may be the same object by chance."""
     numbers = {identity: i for i, identity in enumerate(leaf_ids)}
     return tuple([(numbers[id(x)], number, position) for number, eqn in enumerate(program.eqns) for position, x in enumerate(eqn.operands)
-                  if id(x) in numbers and hasattr(x, "dtype") and type(x) is not ShapedArray])
+                  if id(x) in numbers and hasattr(x, "dtype") and type(x) not in type_classes])
 
 
 def without_arguments(program: LinearProgram, places: Sequence[Place], saveable: Sequence[bool]) -> LinearProgram:
@@ -76,7 +76,7 @@ def _with_operands(program: LinearProgram, at: Mapping[tuple[int, int], Any], ot
     """The program with other operands: `at` has them by the numbers of equation and operand, `others` by the id of the old operand."""
     eqns = []
     for number, eqn in enumerate(program.eqns):
-        operands = [x if type(x) is ShapedArray else at[number, i] if (number, i) in at else others.get(id(x), x)
+        operands = [x if type(x) in type_classes else at[number, i] if (number, i) in at else others.get(id(x), x)
                     for i, x in enumerate(eqn.operands)]
         eqns.append(LinearEqn(eqn.primitive, operands, eqn.params, eqn.inputs, eqn.output, eqn.out_avals, eqn.source))
     return LinearProgram(eqns, program.in_avals, program.inputs, program.results, program.out_avals, program.size)
@@ -85,7 +85,7 @@ def _with_operands(program: LinearProgram, at: Mapping[tuple[int, int], Any], ot
 def _arrays_of(program: LinearProgram) -> list[Any]:
     """The values that a program uses, each once, with those of rank 0 that it has as numbers; numbers of the function itself are none."""
     found = {id(x): x for eqn in program.eqns for x in eqn.operands
-             if type(x) is not ShapedArray and not isinstance(x, (bool, int, float, complex, np.generic, np.ndarray))}
+             if type(x) not in type_classes and not isinstance(x, (bool, int, float, complex, np.generic, np.ndarray))}
     found.update((id(x), x) for x in program.residuals())
     return list(found.values())
 

@@ -18,7 +18,7 @@ from laminax_ir.tracing.source import SourceInfo
 from laminax_ir.tracing.trace import state
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms.base.registry import transpose_rules
-from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.base.zeros import ZERO, adder
 from laminax_transforms.differentiation.varying import added, cotangent_like, entered, summed_like
 
 if TYPE_CHECKING:  # the tape's module imports this one
@@ -112,7 +112,7 @@ def transpose_equations(eqns: list[LinearEqn], cts: list[Any], how: Accumulation
       cts: the cotangents so far by tape index, `ZERO` where there is none; those of results are replaced by `ZERO` on the way.
       how: the result of `accumulation`.
     """
-    add = add_p.bind if how is None else how.added
+    add = adder() if how is None else how.added
     origin = where = None  # several equations in a row come from one operation, and several operations from one function
     stack = transposed = ()
     while eqns:

@@ -337,7 +337,7 @@ def _scan_transpose(cts: Sequence[Any], *operands: Any, jaxpr: ClosedJaxpr, num_
 
 
 def _aval(x: ShapedArray) -> ShapedArray:
-    return x if type(x) is ShapedArray else get_aval(x)
+    return x if is_linear(x) else get_aval(x)
 
 
 # batching

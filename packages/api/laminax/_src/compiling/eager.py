@@ -20,11 +20,13 @@ from laminax_ir.programs.primitive import Primitive, Trait
 from laminax_ir.pytrees.pytree import tree_structure
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
+from laminax_ir.recording.type_lowering import bind_lowered, needs_lowering
 from laminax_ir.tracing.leaks import check_no_tracers
 from laminax_ir.tracing.trace import Tracer, current_trace, eval_trace, state, tracing_threads
 from laminax_ir.tracing.tracebacks import api_boundary, shorten
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.dtypes import float0, supported_dtypes
+from laminax_ir.types.hi_types import types_in_use
 
 from laminax._src.base.phases import check_may_trace, phase
 from laminax._src.compiling.checked_results import check_results, is_checking
@@ -62,6 +64,8 @@ _RUN_ON_HOST = frozenset((Trait.CALLS_PYTHON, Trait.NAMES_AXES))  # a Python fun
 
 
 def _operation(primitive: Any, params: dict[str, Any]) -> Callable:
+    if types_in_use() and needs_lowering((), params):  # its operands may be of users' types, and its programs certainly have some
+        return partial(_run_lowered, primitive, params)
     if primitive.impl is not None:
         return partial(_run_impl, primitive, params)
     if not primitive.has_shape_rule:
@@ -98,6 +102,10 @@ def _call_at_sizes(closed: ClosedJaxpr, name: str) -> Callable:
 
 
 _AS_FUNCTION = ("as a traced function",)
+
+
+def _run_lowered(primitive: Primitive, params: dict[str, Any], *operands: Any) -> Any:
+    return bind_lowered(primitive, operands, params)
 
 
 def _run_impl(primitive: Any, params: dict[str, Any], *operands: Any) -> Any:

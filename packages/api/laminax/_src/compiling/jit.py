@@ -17,6 +17,7 @@ from laminax_ir.options import config
 from laminax_ir.options.records import Record
 from laminax_ir.pytrees.pytree import tree_unflatten
 from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.recording.type_lowering import has_hi_types
 from laminax_ir.tracing.leaks import check_no_tracers
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.tracing.tracebacks import api_boundary, shorten
@@ -42,6 +43,7 @@ from laminax._src.compiling.executables import (
     raise_if_out_of_memory,
     report_unusable_donations,
 )
+from laminax._src.compiling.hi_calls import LoweredCall, run_with_hi_types
 from laminax._src.compiling.host_programs import host_program
 from laminax._src.compiling.key_uses import mark_results, use_keys
 from laminax._src.compiling.recent_programs import Owner, recent_programs
@@ -312,6 +314,8 @@ class JitFunction:
 
     def run(self, call: Call, traced: TracedFunction) -> tuple[list[Any], Program | None]:
         """The results of a call, and the compiled program that gave them; None if the host computed it."""
+        if has_hi_types(traced.general):
+            return run_with_hi_types(self, call, traced)
         where = self.place(traced, call)
         if self.owner is not None and (on_host := self._run_on_host(self.owner, call, traced, where)) is not None:
             return on_host, None
@@ -416,6 +420,8 @@ class JitFunction:
     def donated(self, call: Call) -> tuple[bool, ...]:
         """Which leaves of a call are donated."""
         options = self.options
+        if type(call) is LoweredCall:
+            return call.donated
         if not options.donate_argnums and not options.donate_argnames:
             return call.donated or (False,) * len(call.leaves)
         static = {i for i, _ in call.static_args}

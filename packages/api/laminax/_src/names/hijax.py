@@ -1,13 +1,14 @@
 """Operations of one's own with all their rules, and types of values over those of arrays (JAX's hijax).
 
-The operations are `HiPrim`. The types are not supported: libraries define some when they are imported, and may never use them. They can be
-defined here too; what uses them says that it is not supported.
+The operations are `HiPrim`, the types `HiType`. Values that change, and operations in the older form, can be defined, since libraries do so
+when they are imported; what uses them says that it is not supported.
 """
 
 from __future__ import annotations
 
 from typing import Any, Callable, NoReturn
 
+from laminax_ir.types.hi_types import HiPspec, HiType, MappingSpec, register_hitype
 from laminax_transforms.custom.accumulators import GradAccum, NullAccum, RefAccum, ValAccum
 from laminax_transforms.custom.derived_rules import jvp_from_lin, linearize_from_jvp, vjp_from_jvp, vjp_from_lin
 from laminax_transforms.custom.rule_batching import bdims_at_front, unmap_avals, vmap_rule
@@ -24,19 +25,15 @@ __all__ = [
 
 
 def _refuse(what: str, advice: str) -> NoReturn:
-    raise NotImplementedError(f"{what} is not supported: values of types that are not arrays cannot be traced. {advice}")
-
-
-class HiType:
-    """A base class for types of values: its subclasses can be defined, and have no values in programs."""
+    raise NotImplementedError(f"{what} is not supported. {advice}")
 
 
 class MutableHiType(HiType):
-    """A base class for types of values that change. References to arrays, `new_ref`, are what there is of this kind."""
+    """A base class for types of values that change: subclasses can be defined. References to arrays, `new_ref`, are what there is of them."""
 
 
 class HiPrimitive:
-    """An operation on values of types of one's own: it can be defined, and not be bound.
+    """An operation in the form that JAX had before `HiPrim`: it can be defined, and not be bound.
 
     Args:
       name: the operation's name.
@@ -52,18 +49,10 @@ class HiPrimitive:
           NotImplementedError: always.
         """
         _refuse(f"the operation {self.name}, an experimental.hijax.HiPrimitive",
-                "Use a pytree of arrays, or references to arrays (new_ref).")
+                "Write it as an experimental.hijax.HiPrim.")
 
 
 VJPHiPrimitive = HiPrim  # its name before JAX 0.12
-
-
-class MappingSpec:
-    """A base class for what `vmap` is told of values of a type of one's own: its subclasses can be defined."""
-
-
-class HiPspec:
-    """A base class for what `shard_map` is told of values of a type of one's own: its subclasses can be defined."""
 
 
 class AvalQDD:
@@ -105,27 +94,6 @@ class aval_property:  # noqa: N801  (a decorator)
 
     def __init__(self, fget: Callable) -> None:
         self.fget = fget
-
-
-_types: dict[type, Callable[[Any], Any]] = {}
-
-
-def register_hitype(val_cls: type, typeof_fn: Callable[[Any], Any]) -> None:
-    """Notes the type of values of a class; they are no operands, and transformed functions do not take them.
-
-    Args:
-      val_cls: the class.
-      typeof_fn: from a value to its type.
-
-    Raises:
-      TypeError: if the class is none, or the function cannot be called.
-      ValueError: if the class has a type already.
-    """
-    if not isinstance(val_cls, type) or not callable(typeof_fn):
-        raise TypeError(f"register_hitype: expected a class and a function from its instances to their type, got {val_cls!r} and "
-                        f"{typeof_fn!r}")
-    if _types.setdefault(val_cls, typeof_fn) is not typeof_fn:
-        raise ValueError(f"register_hitype: {val_cls.__name__} has a type already, by {_types[val_cls]!r}")
 
 
 def cur_qdd(x: Any) -> NoReturn:
