@@ -17,7 +17,7 @@ ROOMS: dict[str, list[str]] = {
         "key_arrays",
         "refs",
         "recording",
-        "ops reference sharding_rules discharge_rules",
+        "ops reference sharding_rules discharge_rules type_lowering_rules",
         "random",
         "functions",
     ],

@@ -109,6 +109,7 @@ OFFERS: dict[str, str] = {
     "recording.recordings": "RecordedFunction",
     "recording.staging": "stage",
     "recording.staging_trace": "StagedTracer StagingTrace literal_types record_explicitly",
+    "recording.type_lowering": "bind_lowered has_hi_types lowered needs_lowering",
     "reference.exact_programs": "ExactPart exact_part",
     "reference.evaluate": "evaluate_primitive reference_rule",
     "refs.ref_primitives": "get_p swap_p",
@@ -142,7 +143,7 @@ OFFERS: dict[str, str] = {
     "types.array_layouts": "AUTO Format Layout in_use",
     "types.avals": """
         AbstractValue ManualAxisType ShapeDtypeStruct ShapedArray aval_in get_aval insert_axis is_array_like
-        placed_aval register_value_type remove_axis split_aval""",
+        placed_aval register_value_type remove_axis split_aval type_classes""",
     "types.canonical_dtypes": "canonicalize_dtype coerce_to_array float0 scalar_dtype",
     "types.dot_algorithms": "DotAlgorithm DotAlgorithmPreset TF32 concrete_algorithm storage_dtype",
     "types.dtypes": """
@@ -157,6 +158,8 @@ OFFERS: dict[str, str] = {
         ShardingTypeError TracerArrayConversionError TracerBoolConversionError TracerIntegerConversionError
         UnboundAxisNameError UnexpectedTracerError""",
     "types.extended_dtypes": "WordFunctions",
+    "types.hi_types": """
+        HiPspec HiType MappingSpec batched_type lo_avals lowered_values raised_values register_hitype types_in_use""",
     "types.memory_spaces": "HOST_KIND MemorySpace kind_of_space space_of_kind",
     "types.partition_specs": "P PartitionSpec UNCONSTRAINED UnreducedKind",
     "types.python_scalars": "check_has_truth_value check_is_index check_is_scalar",

@@ -25,7 +25,7 @@ def promote_weak(values: list[Any], avals: Sequence[ShapedArray], out_avals: Seq
     """Initial values converted to the dtype their loop returns, where they are weakly typed; None if nothing changes."""
     promoted = None
     for i, (x, before, after) in enumerate(zip(values, avals, out_avals)):
-        if not isinstance(before, HiType) and before.weak_type and not isinstance(after, HiType) and before.dtype != after.dtype and before.shape == after.shape:
+        if before.weak_type and not isinstance(after, HiType) and before.dtype != after.dtype and before.shape == after.shape:
             dtype = dtypes.result_type(before, after)
             if dtype != before.dtype:
                 promoted = list(values) if promoted is None else promoted

@@ -1,7 +1,8 @@
 """Calls of operations that users define with rules of their own (JAX's hijax primitives).
 
 An operation is an object, whose `run` computes the results by other operations. Where it is evaluated, that is all; every other trace meets
-an equation of it, with the program of `run` for those who have no use for the rules: lowering, evaluation, Taylor series.
+an equation of it, with the program of `run` for those who have no use for the rules: lowering, evaluation, Taylor series. An operation on
+values of users' types has no program, since these are single values till programs are lowered to arrays.
 """
 
 from __future__ import annotations
@@ -11,14 +12,13 @@ from typing import Any
 
 from laminax_ir.ops.calls import bind_program, close_over_constants
 from laminax_ir.programs.check_rules import call_faults, check_rule
-from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.jaxpr import ClosedJaxpr, no_effects
 from laminax_ir.programs.primitive import CALL_TRAITS, Primitive, effects_rule, shape_rule
 from laminax_ir.recording.staging import stage
-from laminax_ir.recording.staging_trace import record_program
-from laminax_ir.recording.type_lowering import LoweringTrace, all_lo_avals
+from laminax_ir.recording.type_lowering import LoweringTrace
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.types.avals import ShapedArray, get_aval
-from laminax_ir.types.hi_types import HiType, lo_avals, lowered_values, raised_values
+from laminax_ir.types.hi_types import HiType
 
 call_hi_primitive_p = Primitive("call_hi_primitive", multiple_results=True, family="user_operations", traits=CALL_TRAITS)
 
@@ -30,7 +30,7 @@ class UserOperation:
       name: the operation's name.
     """
 
-    # The types of the operands and results, where some are of users' types: its program is of the arrays that these consist of.
+    # The types of the operands and results, where some are of users' types.
     in_avals: Sequence[Any] = ()
     out_avals: Sequence[Any] = ()
 
@@ -41,10 +41,6 @@ class UserOperation:
     def has_hi_types(self) -> bool:
         """Whether operands or results are of types of users' own."""
         return any(isinstance(aval, HiType) for aval in (*self.in_avals, *self.out_avals))
-
-    def run_on_arrays(self, *arrays: Any) -> list[Any]:
-        """`run` on the arrays that the operands consist of, and those that the results consist of."""
-        return lowered_values(self.run(*raised_values(self.in_avals, arrays)))
 
     def run(self, *operands: Any) -> list[Any]:
         """The results, by other operations."""
@@ -68,33 +64,39 @@ class UserOperation:
 
 
 @shape_rule(call_hi_primitive_p)
-def _user_operation_shape(*avals: ShapedArray, operation: UserOperation, call_jaxpr: ClosedJaxpr, **_params: Any) -> list[ShapedArray]:
-    return list(operation.out_avals) if operation.has_hi_types else call_jaxpr.out_avals
+def _user_operation_shape(*avals: ShapedArray, operation: UserOperation, call_jaxpr: ClosedJaxpr | None,
+                          **_params: Any) -> list[ShapedArray]:
+    return list(operation.out_avals) if call_jaxpr is None else call_jaxpr.out_avals
 
 
 @effects_rule(call_hi_primitive_p)
-def _user_operation_effects(*_avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_params: Any) -> frozenset[Any]:
-    return call_jaxpr.effects
+def _user_operation_effects(*_avals: ShapedArray, call_jaxpr: ClosedJaxpr | None, **_params: Any) -> frozenset[Any]:
+    return no_effects if call_jaxpr is None else call_jaxpr.effects
 
 
 @check_rule(call_hi_primitive_p)
 def _user_operation_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, operation: UserOperation,
-                           call_jaxpr: ClosedJaxpr, num_consts: int) -> Iterable[Any]:
-    if operation.has_hi_types:
-        in_avals = [lo for aval in in_avals for lo in lo_avals(aval)]
-    return call_faults(f"the operation {operation.name}", call_jaxpr, in_avals)
+                           call_jaxpr: ClosedJaxpr | None, num_consts: int) -> Iterable[Any]:
+    if call_jaxpr is not None:
+        return call_faults(f"the operation {operation.name}", call_jaxpr, in_avals)
+    return [] if list(in_avals) == list(operation.in_avals) else [
+        f"the operation {operation.name} takes ({', '.join(aval.str_short() for aval in operation.in_avals)})"]
 
 
 def bind_user_operation(operation: UserOperation, operands: Sequence[Any]) -> list[Any]:
-    """Binds an operation; what its `run` closes over becomes operands, which the rules do not get."""
-    if state.trace is eval_trace:
+    """Binds an operation; what its `run` closes over becomes operands, which the rules do not get.
+
+    With values of users' types it has no program before it is lowered (`recording.type_lowering`): `run` works on containers of arrays.
+    """
+    trace = state.trace
+    if trace is eval_trace:
         return operation.run(*operands)
     if operation.has_hi_types:
-        if isinstance(state.trace, LoweringTrace):
+        if isinstance(trace, LoweringTrace):
             return operation.run(*operands)
-        closed = record_program(operation.run_on_arrays, all_lo_avals(operation.in_avals), operation.name, trace_type=LoweringTrace)
-    else:
-        closed = stage(operation.run, [get_aval(x) for x in operands], operation.name, keeps_refs=True)
+        params = {"operation": operation, "call_jaxpr": None, "num_consts": 0}
+        return trace.process(call_hi_primitive_p, operands, params)
+    closed = stage(operation.run, [get_aval(x) for x in operands], operation.name, keeps_refs=True)
     program, consts = close_over_constants(closed)
     return bind_program(call_hi_primitive_p, program.effects, [*consts, *operands],
                         {"operation": operation, "call_jaxpr": program, "num_consts": len(consts)})

@@ -22,6 +22,7 @@ from laminax_ir.tracing.manual_axes import running_along
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, aval_in, get_aval, is_array_like
 from laminax_ir.types.errors import JaxprTypeError
+from laminax_ir.types.hi_types import HiType
 from laminax_ir.types.ref_types import AbstractRef
 from laminax_ir.types.type_shardings import in_use
 
@@ -134,7 +135,7 @@ def _binder_faults(what: str, binders: Sequence[Any], bound: set[Var]) -> Iterab
     for var in binders:
         if not isinstance(var, Var):
             yield f"a {what} must be a variable, got {var!r}"
-        elif not isinstance(var.aval, (ShapedArray, AbstractRef)):
+        elif not isinstance(var.aval, (ShapedArray, AbstractRef, HiType)):
             yield f"a {what} has the type {var.aval!r}, which is not an aval"
         elif var in bound:
             yield f"a {what} of type {var.aval.str_short()} is bound a second time"
@@ -177,7 +178,11 @@ def _constant_faults(closed: ClosedJaxpr) -> Iterable[str]:
         yield f"there are {len(closed.consts)} constants for {len(closed.jaxpr.constvars)} constvars"
     for i, (var, const) in enumerate(zip(closed.jaxpr.constvars, closed.consts)):
         aval = get_aval(const)
-        if (aval.shape, aval.dtype) != (var.aval.shape, var.aval.dtype):
+        if isinstance(aval, HiType) or isinstance(var.aval, HiType):
+            is_wrong = aval is not var.aval
+        else:
+            is_wrong = (aval.shape, aval.dtype) != (var.aval.shape, var.aval.dtype)
+        if is_wrong:
             yield f"constant {i} has the type {aval.str_short()}, its constvar {var.aval.str_short()}"
 
 

@@ -7,6 +7,7 @@ from typing import Callable, Iterable, Sequence
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive, RuleTable
 from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.hi_types import HiType
 
 check_rules = RuleTable("type-checking", "laminax_ir.ops")
 
@@ -22,5 +23,7 @@ def call_faults(what: str, closed: ClosedJaxpr, in_avals: Sequence[ShapedArray])
     if len(parameters) != len(in_avals):
         yield f"{what} takes {len(parameters)} operands, the equation has {len(in_avals)}"
     for i, (want, have) in enumerate(zip(parameters, in_avals)):
-        if (want.shape, want.dtype) != (have.shape, have.dtype):
+        if want is have:
+            continue
+        if isinstance(want, HiType) or isinstance(have, HiType) or (want.shape, want.dtype) != (have.shape, have.dtype):
             yield f"operand {i} has the type {have.str_short()}, the parameter of {what} {want.str_short()}"

@@ -98,7 +98,7 @@ class StagingTrace(Trace):
             aval = self._typed_input(aval)
         var = Var(aval)
         self.invars.append(var)
-        if type(aval) is AbstractRef:
+        if isinstance(aval, AbstractRef):
             return staged_refs.input_ref(self, var)
         return StagedTracer(self, aval, var, None)
 

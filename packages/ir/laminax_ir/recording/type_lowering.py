@@ -1,9 +1,9 @@
 """Programs with values of users' types (`types.hi_types`) as programs of arrays.
 
-Such values are single values as long as programs are transformed. Where a program is compiled or evaluated, it is recorded once more, under a
-trace in which each of them is its container, which holds arrays of the new program: parameters are made of the arrays that the type
-names, operations of users run on the containers, and results are taken apart. Calls, loops and branches get programs of arrays too, by a rule
-for each operation that runs programs (`laminax_ir.type_lowering_rules`).
+Such values are single values as long as programs are transformed. Where a program is compiled or evaluated, it is recorded once more, under
+a trace in which each of them is its container, which holds arrays of the new program: parameters are made of the arrays that the type
+names, operations of users run on the containers, and results are taken apart. Calls, loops and branches get programs of arrays too, by a
+rule for each operation that runs programs (`laminax_ir.type_lowering_rules`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from laminax_ir.types.hi_types import HiType, is_container, lo_avals, lowered_va
 _HAS_TYPES = ("has values of users' types",)
 _LOWERED = ("of arrays",)
 
-# Rules: `rule(operands, params)` does an operation on containers, or one whose programs have values of users' types, by operations on arrays.
+# Rules: `rule(operands, params)` does an operation on containers, or one whose programs have such values, by operations on arrays.
 type_lowering_rules = RuleTable("lowering to arrays", "laminax_ir.type_lowering_rules")
 
 
@@ -53,7 +53,8 @@ def needs_lowering(operands: Sequence[Any], params: dict[str, Any]) -> bool:
     """Whether an operation has values of users' types: among its operands, in its programs, or as results."""
     if any(is_container(x) for x in operands):
         return True
-    programs = [item for value in params.values() for item in (value if type(value) is tuple else (value,)) if isinstance(item, ClosedJaxpr)]
+    programs = [item for value in params.values() for item in (value if type(value) is tuple else (value,))
+                if isinstance(item, ClosedJaxpr)]
     return any(map(has_hi_types, programs)) or getattr(params.get("operation"), "has_hi_types", False)
 
 

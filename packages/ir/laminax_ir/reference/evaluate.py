@@ -14,8 +14,10 @@ import numpy as np
 from laminax_ir.key_arrays.keys import from_records, to_records
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, Literal
 from laminax_ir.programs.primitive import Primitive, RuleTable
+from laminax_ir.recording.type_lowering import has_hi_types, lowered
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.hi_types import lowered_values, raised_values
 
 if TYPE_CHECKING:
     from laminax_ir.programs.jaxpr import Var
@@ -39,6 +41,8 @@ def evaluate(jaxpr: ClosedJaxpr | Jaxpr, *args: ArrayLike) -> list[np.ndarray]:
     program = closed.jaxpr
     if len(args) != len(program.invars):
         raise TypeError(f"evaluate: the jaxpr takes {len(program.invars)} arguments, got {len(args)}")
+    if has_hi_types(closed):
+        return raised_values(closed.out_avals, evaluate(lowered(closed), *lowered_values(args)))
     env = {v: to_numpy(c, v.aval) for v, c in zip(program.constvars, closed.consts)}
     env.update((v, to_numpy(a, v.aval)) for v, a in zip(program.invars, args))
 

@@ -20,6 +20,7 @@ from laminax_ir.refs.ref_indexing import Place, without_arrays
 from laminax_ir.tracing.trace import Trace, Tracer, current_trace, eval_trace, state
 from laminax_ir.types.avals import get_aval, register_reference_type
 from laminax_ir.types.errors import UnexpectedTracerError
+from laminax_ir.types.hi_types import HiType
 from laminax_ir.types.ref_types import AbstractRef
 
 if TYPE_CHECKING:
@@ -282,6 +283,9 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None,
     except TypeError:
         raise TypeError("Error interpreting argument to new_ref as a JAX value. The problematic value is of type "
                         f"{type(init_val)} and was passed to new_ref at position 0. Give an array or a scalar.") from None
+    if isinstance(aval, HiType):
+        raise NotImplementedError(f"new_ref: a reference to a value of the type {aval.str_short()} is not supported. Make references to "
+                                  "the arrays that it consists of.")
     if aval.weak_type:  # what is written later is not
         init_val, aval = array_operations().converted(init_val, aval.dtype, False), aval.strip_weak_type()
     home = state.trace.home_of_ref(init_val)

@@ -1,7 +1,7 @@
 """Types of users' own: values that are one value in traces and programs, and several arrays where a program is compiled.
 
-A subclass of `HiType` says which arrays a value of the type consists of, what its tangents are, and what a batch of such values is. The class
-of the values is registered with the function that gives their types. Types are interned, as those of arrays are: equality is identity.
+A subclass of `HiType` says which arrays a value of the type consists of, what its tangents are, and what a batch of such values is. The
+class of the values is registered with the function that gives their types. Types are interned, as those of arrays are.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, ref
 
 from laminax_ir.types.avals import get_aval, register_value_type, type_classes
+from laminax_ir.types.memory_spaces import MemorySpace
 
 
 class _Interning(type):
@@ -26,6 +27,7 @@ class _Interning(type):
         return made if known is None else known
 
 
+_OF_ARRAYS = ("shape", "dtype", "ndim", "size", "sharding", "named_shape", "update")
 _interned: WeakKeyDictionary[Any, ref[Any]] = WeakKeyDictionary()
 
 
@@ -54,7 +56,7 @@ class HiType(metaclass=_Interning):
       ...         return Pair(re, im)
     """
 
-    # What the layers ask of a type, under names that fields of a subclass do not have.
+    # What the layers ask of a type, under names that the fields of a subclass do not have; the rest is in `__getattr__`.
     _plain = None
     _split = None
     _named: tuple[Any, ...] = ()
@@ -93,11 +95,11 @@ class HiType(metaclass=_Interning):
 
     def inc_rank(self, size: int, spec: Any) -> Any:
         """The type of a batch of values of this type."""
-        raise self._missing("inc_rank", "vmap and scan")
+        raise self._missing("inc_rank", "vmap")
 
     def dec_rank(self, size: int, spec: Any) -> Any:
         """The type of one example of a batch that has this type."""
-        raise self._missing("dec_rank", "vmap and scan")
+        raise self._missing("dec_rank", "vmap")
 
     def leading_axis_spec(self) -> Any:
         """The `MappingSpec` for the leading axis, along which `scan` goes."""
@@ -121,10 +123,19 @@ class HiType(metaclass=_Interning):
 
     normalize = strip_weak_type
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "weak_type":
+            return False
+        if name == "memory_space":
+            return MemorySpace.Device
+        if name in _OF_ARRAYS:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}: its values are no arrays. Apply operations that are "
+                                 "defined for the type (HiPrim), of which some may make arrays of them.")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def _missing(self, method: str, purpose: str) -> NotImplementedError:
-        name = type(self).__name__
-        return NotImplementedError(f"{name} must define `{method}`: {purpose} of values of a type of users' own asks for it, and the HiType "
-                                   f"{name} does not say it")
+        return NotImplementedError(f"{purpose} requires the HiType {self!r} to implement the `{method}` method: define it in the class "
+                                   f"{type(self).__name__}")
 
     def __copy__(self) -> HiType:
         return self
@@ -134,7 +145,10 @@ class HiType(metaclass=_Interning):
 
 
 class MappingSpec:
-    """How values of a type of users' own are mapped: a subclass's instances are entries of `in_axes` and `out_axes` of `vmap`."""
+    """How values of a type of users' own are mapped: instances of a subclass are entries of `in_axes` and `out_axes`.
+
+    They are hashable and comparable, as those of a frozen dataclass are.
+    """
 
 
 class HiPspec:

@@ -23,7 +23,7 @@ from laminax_ir.ops import elementwise
 from laminax_ir.ops.shape import broadcast_in_dim
 from laminax_ir.programs.primitive import Primitive, RuleTable
 from laminax_ir.tracing.trace import state
-from laminax_ir.types.avals import ShapedArray, get_aval, type_classes
+from laminax_ir.types.avals import get_aval, type_classes
 from laminax_transforms.base.zeros import ZERO, instantiate
 
 Rule = TypeVar("Rule", bound=Callable)

@@ -81,8 +81,11 @@ def cotangent_of_dtype(ct: Any, dtype: Any) -> Any:
 
 
 def has_tangents(aval: Any) -> bool:
-    """Whether values of a type are differentiated: inexact arrays, and values of types of users' own."""
-    return isinstance(aval, HiType) or dtypes.issubdtype(aval.dtype, dtypes.inexact)
+    """Whether values of a type are differentiated: inexact arrays, and values of users' types whose tangents are not trivial."""
+    if not isinstance(aval, HiType):
+        return dtypes.issubdtype(aval.dtype, dtypes.inexact)
+    tangent = aval.to_tangent_aval()
+    return isinstance(tangent, HiType) or tangent.dtype != dtypes.float0
 
 
 def tangent_type(aval: Any) -> Any:

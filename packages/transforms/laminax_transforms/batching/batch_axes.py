@@ -42,15 +42,33 @@ def move_batch_axis(x: Any, batch_axis: int | None, target: int | None, size: in
 
 
 def _moved_as_told(x: Any, spec: Any, target: Any) -> Any:
-    """A value of a type of users' own, if it is mapped as wanted: nobody knows how to map it otherwise.
+    """A value of a type of users' own, if it is mapped as wanted: only operations of the type could map it otherwise.
 
     Raises:
-      ValueError: if it is not.
+      NotImplementedError: if it is not mapped, or in another way.
     """
-    if spec != target:
-        raise ValueError(f"vmap: a result of the type {get_aval(x).str_short()} is mapped as {spec!r} says, and not as {target!r}: give "
-                         "out_axes that fit, or an operation of the type that changes it.")
+    aval = get_aval(x)
+    if spec is None:
+        raise NotImplementedError(f"vmap: a value of the type {aval.str_short()}, which is the same for all examples, cannot be repeated "
+                                  "for each. Map the operation that makes it, or give out_axes=None for it.")
+    wanted = aval.leading_axis_spec() if target == 0 else target
+    if spec != wanted:
+        raise NotImplementedError(f"vmap: a value of the type {aval.str_short()} is mapped as {spec!r} says, and is needed as "
+                                  f"{wanted!r} says: there is no operation that changes it. Have it mapped so from the beginning, or make "
+                                  "arrays of it.")
     return x
+
+
+def with_specs(values: Sequence[Any], axes: Sequence[Any]) -> list[Any]:
+    """The batch axes of values, in which those of users' types that are mapped along axis 0, the leading one, have its `MappingSpec`."""
+    found = list(axes)
+    for i, (x, axis) in enumerate(zip(values, axes)):
+        if axis is not None and isinstance(aval := get_aval(x), HiType) and not isinstance(axis, MappingSpec):
+            if axis != 0:
+                raise NotImplementedError(f"vmap: a value of the type {aval.str_short()} would be mapped along its axis {axis}, behind the "
+                                          "axis that scan goes along, which is not supported. Make arrays of it inside of the loop.")
+            found[i] = aval.leading_axis_spec()
+    return found
 
 
 def broadcast_batch(x: Any, size: int, axis: int) -> Any:
@@ -116,5 +134,5 @@ def add_batch_axis(aval: ShapedArray, size: int, batch_axis: int | None, mesh_ax
     if batch_axis is None:
         return aval
     if isinstance(aval, HiType):
-        return batched_type(aval, size, batch_axis)
+        return batched_type(aval, size, aval.leading_axis_spec() if batch_axis == 0 else batch_axis)
     return insert_axis(aval, batch_axis, size, mesh_axes)

@@ -18,10 +18,10 @@ from laminax_ir.tracing.leaks import check_for_leaks
 from laminax_ir.tracing.name_stacks import VMAP
 from laminax_ir.tracing.trace import Trace, Tracer, at_work, current_trace, state
 from laminax_ir.types.avals import ShapedArray, get_aval, remove_axis
-from laminax_ir.types.hi_types import HiType
+from laminax_ir.types.hi_types import HiType, types_in_use
 from laminax_ir.types.type_shardings import in_use
 from laminax_transforms.base.registry import axis_primitives, batching_rules
-from laminax_transforms.batching.batch_axes import Axis, move_batch_axis
+from laminax_transforms.batching.batch_axes import Axis, move_batch_axis, with_specs
 from laminax_transforms.batching.custom_batches import BatchFunction, batch_custom_jvp, batch_custom_vjp
 from laminax_transforms.batching.explicit_batches import with_out_sharding
 from laminax_transforms.batching.mapped_refs import mapped_write_error
@@ -108,6 +108,8 @@ class BatchTrace(Trace):
             state.source = origin
         if not primitive.multiple_results:
             return result if axis is None else BatchTracer(self, result, axis)
+        if types_in_use():
+            axis = with_specs(result, axis)
         return [r if a is None else BatchTracer(self, r, a) for r, a in zip(result, axis)]
 
     def without_part(self, x: Any) -> Any | None:
@@ -150,7 +152,10 @@ class BatchTrace(Trace):
         return [v for v, _ in pairs], [b for _, b in pairs]
 
     def _join_all(self, results: Sequence[Any], is_batched: bool) -> list[Any]:
-        return [BatchTracer(self, r, 0) for r in results] if is_batched else list(results)
+        if not is_batched:
+            return list(results)
+        axes = [0] * len(results)
+        return [*map(self.join, results, with_specs(results, axes) if types_in_use() else axes)]
 
 
 def names_axis(primitive: Primitive, params: dict[str, Any]) -> bool:
@@ -189,6 +194,8 @@ def batch_flat(fun: Callable[..., Sequence[Any]], axis: Axis, args: Sequence[Any
       The results and their batch axes.
     """
     trace = BatchTrace(state.trace, axis, name, mapping)
+    if types_in_use():
+        in_axes = with_specs(args, in_axes)
     with at_work(trace, VMAP, ((axis.name, axis.size),)):
         outputs = fun(*[trace.join(x, b) for x, b in zip(args, in_axes)])
         pairs = [trace.split(x) for x in outputs]

@@ -143,6 +143,9 @@ def _taken_apart(fun: Callable, in_axes: Any, out_axes: Any, axis_size: int | No
         given = size_of_mapped(function_name(fun), flat, specs, axis_size)
         flat_axes = [None if has_mapped_type(x) else _plain_axis(fun, "in_axes", b) for x, b in zip(flat, specs)]
     size = _mapped_size(fun, whole[0], whole[1], in_axes, flat, flat_axes, given)
+    for x, b in zip(flat, flat_axes):
+        if isinstance(b, MappingSpec):
+            get_aval(x).dec_rank(size, b)  # a type that cannot be mapped, or not so, says it now
     # a type may be registered while the function runs, by the import of the module that defines it
     flat_fun = FlatFunction(lambda a, k: fun(*a, **k), in_tree, result_name="Output from batched function", accepts=_is_mappable,
                             is_leaf=whole_in_trees)
@@ -228,8 +231,8 @@ def _mapped_size(fun: Callable, args: tuple[ArrayLike, ...], kwargs: dict[Any, A
                          f"or axis_size must be specified, got empty *args={args} and **kwargs={kwargs}.")
     if not found:
         if any(isinstance(b, MappingSpec) for b in flat_axes):
-            raise ValueError(f"vmap({function_name(fun)}): axis_size must be specified, since only values of types of users' own are mapped, "
-                             "whose MappingSpecs do not say it.")
+            raise ValueError(f"vmap({function_name(fun)}): axis_size must be specified, since only values of types of users' own are "
+                             "mapped, whose MappingSpecs do not say it.")
         raise ValueError("vmap must have at least one non-None value in in_axes, or axis_size must be given; "
                          f"in_axes is {in_axes!r}")
     if len(found) > 1:
@@ -244,8 +247,8 @@ def _check_spec(fun: Callable, what: str, aval: Any, spec: Any) -> None:
     if not isinstance(aval, HiType):
         raise TypeError(f"{name} has {spec!r} for an array, {aval.str_short()}, which needs an int or None")
     if not isinstance(spec, MappingSpec):
-        raise TypeError(f"{name} has {spec!r} for a value of the type {aval.str_short()}, which is mapped as a MappingSpec of its own says. "
-                        "Give an instance of one, or None.")
+        raise ValueError(f"{name} has {spec!r} for a value of the non-array type {aval.str_short()}, which is mapped as a MappingSpec of "
+                         "its own says. Give an instance of one, or None.")
 
 
 def _sizes_message(fun: Callable, args: tuple[Any, ...], kwargs: dict[str, ArrayLike], flat: Sequence[ArrayLike], flat_axes: Any,

@@ -15,6 +15,7 @@ from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import function_name
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.types.hi_types import HiType
 from laminax_transforms.base.zeros import ZERO, instantiate, instantiate_cotangent
 from laminax_transforms.custom.accumulators import accumulators, sums
 from laminax_transforms.custom.decorated import DecoratedFunction
@@ -169,6 +170,10 @@ def _checked_rule_tangent(rule: str, name: str, aval: ShapedArray, tangent: Arra
     if isinstance(tangent, SymbolicZero):
         return ZERO
     expected = aval.to_tangent_aval()
+    if isinstance(expected, HiType):
+        if get_aval(tangent) is not expected:
+            raise TypeError(f"{rule} of {name}: the tangent must be of the type {expected.str_short()}, got {_long(get_aval(tangent))}")
+        return tangent
     if expected.dtype == dtypes.float0:
         return ZERO
     found = get_aval(tangent)
@@ -374,7 +379,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
                             "cotangents to the accumulators, with accum.")
         if logs:
             log(checked_logs("Custom VJP bwd rule", function_name(self.bwd), logs), function_name(self.fun))
-        return [_of_dtype(ct, aval.to_ct_aval().dtype) for ct, aval in zip(sums(accums), arguments.in_avals)]
+        return [_of_type(ct, aval.to_ct_aval()) for ct, aval in zip(sums(accums), arguments.in_avals)]
 
     def _checked_cotangents(self, arguments: RuleArguments, result: tuple[ArrayLike | None, ...]) -> list[Any]:
         rule = function_name(self.bwd)
@@ -466,7 +471,13 @@ class _OfAnotherType(Exception):
 
 def _checked_cotangent(ct: Any, expected: ShapedArray) -> Any:
     """The cotangent in the dtype of its primal: rules may compute in a wider or narrower dtype."""
-    if ct is None or expected.dtype == dtypes.float0:
+    if ct is None:
+        return ZERO
+    if isinstance(expected, HiType):
+        if get_aval(ct) is not expected:
+            raise _OfAnotherType(_long(get_aval(ct)))
+        return ct
+    if expected.dtype == dtypes.float0:
         return ZERO
     if isinstance(ct, SymbolicZero):
         if (ct.shape, ct.dtype) != (expected.shape, expected.dtype):
@@ -481,11 +492,13 @@ def _checked_cotangent(ct: Any, expected: ShapedArray) -> Any:
     raise _OfAnotherType(_long(aval))
 
 
-def _of_dtype(ct: Any, dtype: np.dtype) -> Any:
+def _of_type(ct: Any, expected: ShapedArray) -> Any:
     """A cotangent that was accumulated, in the dtype of its operand's cotangents."""
-    if ct is ZERO or dtype == dtypes.float0:
+    if isinstance(expected, HiType):
+        return ct
+    if ct is ZERO or expected.dtype == dtypes.float0:
         return ZERO
-    return ct if get_aval(ct).dtype == dtype else in_exact_dtype(ct, dtype)
+    return ct if get_aval(ct).dtype == expected.dtype else in_exact_dtype(ct, expected.dtype)
 
 
 def _unsupported(method: str, instead: str) -> NotImplementedError:

@@ -11,10 +11,9 @@ from laminax_ir.pytrees.pytree import broadcast_prefix, register_pytree_node, tr
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.trace import Tracer
-from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import function_name
 from laminax_ir.types.avals import get_aval
-from laminax_transforms.base.zeros import zeros_of
+from laminax_transforms.base.zeros import has_tangents, zeros_of
 from laminax_transforms.custom.accumulators import GradAccum, NullAccum, RefAccum, ValAccum, is_zero
 from laminax_transforms.custom.custom_derivatives import custom_vjp, split_logs
 from laminax_transforms.custom.rule_arguments import SymbolicZero, custom_vjp_primal_tree_values
@@ -177,7 +176,7 @@ def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[A
         return out
 
     closed = stage(flat_fun, [get_aval(x) for x in leaves], function_name(fun))
-    hoisted = [isinstance(c, Tracer) and dtypes.issubdtype(c.dtype, dtypes.inexact) for c in closed.consts]
+    hoisted = [isinstance(c, Tracer) and has_tangents(c.aval) for c in closed.consts]
     consts = [c for c, h in zip(closed.consts, hoisted) if h]
 
     def converted(*args: Any) -> Any:

@@ -15,6 +15,7 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import by_position, function_name
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.types.errors import UnexpectedTracerError
+from laminax_ir.types.hi_types import HiType
 from laminax_transforms.base.zeros import zeros_of
 
 if TYPE_CHECKING:
@@ -182,6 +183,10 @@ def stop_gradient(x: Any) -> Any:
             path = keystr(tree_flatten_with_path(x)[0][i][0])
             raise TypeError(f"stop_gradient: x{path} is not a valid type of array: {leaf!r} of type {type(leaf).__name__}. Leave what is "
                             "no array out of the tree.")
-        if dtypes.issubdtype(get_aval(leaf).dtype, dtypes.inexact):
+        aval = get_aval(leaf)
+        if isinstance(aval, HiType):
+            raise NotImplementedError(f"stop_gradient: a value of the type {aval.str_short()} is not supported. Apply it to arrays that "
+                                      "the value is made of, or that are made of it.")
+        if dtypes.issubdtype(aval.dtype, dtypes.inexact):
             leaves[i] = stop_gradient_p.bind(leaf)
     return tree_unflatten(tree, leaves)

@@ -18,7 +18,7 @@ from laminax_ir.recording.staging import stage
 from laminax_ir.refs.refs import Ref
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
-from laminax_ir.types.hi_types import HiType
+from laminax_ir.types.hi_types import HiType, types_in_use
 from laminax_ir.types.ref_types import AbstractRef
 from laminax_transforms.base.registry import is_linear
 from laminax_transforms.base.zeros import ZERO, Zero, instantiate
@@ -96,7 +96,16 @@ class HiPrim:
             if not isinstance(aval, (ShapedArray, AbstractRef, HiType)):
                 raise TypeError(f"{name}: in_avals and out_aval must be types of arrays (ShapedArray), of references, or of users' own "
                                 f"(HiType), or pytrees of these, got {aval!r:.80} of type {type(aval).__name__}")
+        if types_in_use():
+            self._check_types(leaves)
         return tree_unflatten(self.out_tree, bind_user_operation(_Rules(self), leaves))
+
+    def _check_types(self, leaves: Sequence[Any]) -> None:
+        for i, (leaf, wanted) in enumerate(zip(leaves, self.in_avals_flat)):
+            found = get_aval(leaf)
+            if found is not wanted and (isinstance(found, HiType) or isinstance(wanted, HiType)):
+                raise TypeError(f"{type(self).__name__}: operand {i} must be of the type {wanted.str_short()}, which in_avals says, got "
+                                f"{found.str_short()}")
 
     def expand(self, *args: Any) -> Any:
         """The results, by other operations."""

@@ -10,7 +10,7 @@ from laminax_ir.ops.calls import CustomVJPCall, custom_vjp_tangent_p, run_forwar
 from laminax_ir.refs.refs import Ref
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
-from laminax_transforms.base.zeros import ZERO, instantiate
+from laminax_transforms.base.zeros import ZERO, has_tangents, instantiate
 
 
 def linearize_custom_vjp(call: CustomVJPCall, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -20,7 +20,7 @@ def linearize_custom_vjp(call: CustomVJPCall, primals: Sequence[Any], tangents: 
     full = [_NO_TANGENT if isinstance(x, Ref) else instantiate(t, get_aval(x)) for x, t in zip(primals, tangents)]
     out_tangents = custom_vjp_tangent_p.bind(*residuals, *full, bwd=bwd, num_residuals=len(residuals),
                                              out_avals=out_avals, name=call.name)
-    return results, [ZERO if aval.to_tangent_aval() is not aval else t for t, aval in zip(out_tangents, out_avals)]
+    return results, [t if has_tangents(aval) else ZERO for t, aval in zip(out_tangents, out_avals)]
 
 
 _NO_TANGENT = np.zeros((), dtypes.float0)  # of a reference

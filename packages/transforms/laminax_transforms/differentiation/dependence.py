@@ -16,6 +16,7 @@ from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.recording.staging import stage
 from laminax_ir.types import dtypes
+from laminax_ir.types.hi_types import HiType
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_primitives, batching_rules, jvp_rules, zero_derivatives
 from laminax_transforms.batching.batch_axes import add_batch_axis
@@ -44,7 +45,7 @@ def _passes_tangents(eqn: JaxprEqn, _marked: set[Var], _axis: Any) -> list[bool]
         jvp_rules.find(primitive)  # imports the family's rules, which declare zero derivatives
     if primitive in zero_derivatives:
         return [False] * len(eqn.outvars)
-    return [_is_inexact(v.aval.dtype) for v in eqn.outvars]
+    return [isinstance(v.aval, HiType) or _is_inexact(v.aval.dtype) for v in eqn.outvars]
 
 
 @functools.cache

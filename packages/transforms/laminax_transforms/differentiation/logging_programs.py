@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from laminax_ir.ops.backward_logs import backward_log_p
 from laminax_ir.ops.calls import checkpoint_p, jit_p
-from laminax_ir.ops.control_primitives import scan_p
+from laminax_ir.ops.control_primitives import scan_p, with_leading_axis
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, subjaxprs
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 
@@ -65,5 +65,5 @@ def _with_inner_logs(eqn: JaxprEqn) -> tuple[JaxprEqn, tuple[Log, ...]]:
     inner = logging_program(eqn.params["jaxpr"])
     avals = inner.closed.out_avals[len(eqn.outvars):]
     if eqn.primitive is scan_p:
-        avals = [aval.update(shape=(eqn.params["length"], *aval.shape)) for aval in avals]
+        avals = [with_leading_axis(aval, eqn.params["length"]) for aval in avals]
     return eqn.replace(params={**eqn.params, "jaxpr": inner.closed}, outvars=[*eqn.outvars, *map(Var, avals)]), inner.logs

@@ -17,6 +17,7 @@ from laminax_ir.tracing.name_stacks import JVP, TRANSPOSE, NameStack
 from laminax_ir.tracing.source import SourceInfo
 from laminax_ir.tracing.trace import state
 from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.hi_types import HiType
 from laminax_transforms.base.registry import transpose_rules
 from laminax_transforms.base.zeros import ZERO, adder
 from laminax_transforms.differentiation.varying import added, cotangent_like, entered, summed_like
@@ -32,12 +33,14 @@ class Accumulation:
 
     def conformed(self, ct: Any, aval: ShapedArray) -> Any:
         """A cotangent of a value of this type, brought to the type of its cotangents."""
+        if isinstance(aval, HiType):  # its type says what it is, and only operations of the type could change it
+            return ct
         split = aval._split
         return in_memory(reshard(ct, None if split is None else split.of_cotangents()), aval.memory_space)
 
     def added(self, total: Any, term: Any) -> Any:
         """The sum of two conformed cotangents of one value."""
-        return add_p.bind(total, term)
+        return adder()(total, term)
 
     def entered(self, cts: list[Any], eqn: LinearEqn) -> tuple[list[Any], LinearEqn]:
         """The cotangents of the results of a call, and the call, brought to types that match each other."""
@@ -61,6 +64,8 @@ class CheckedAccumulation(Accumulation):
         self.sums_shared = sums_shared
 
     def conformed(self, ct: Any, aval: ShapedArray) -> Any:
+        if isinstance(aval, HiType):
+            return ct
         ct = cotangent_like(ct, aval)
         if not self.is_split:
             return ct
@@ -75,6 +80,8 @@ class CheckedAccumulation(Accumulation):
         return in_memory(reshard(ct, wanted), aval.memory_space)
 
     def added(self, total: Any, term: Any) -> Any:
+        if isinstance(get_aval(total), HiType):
+            return adder()(total, term)
         return add_p.bind(*added(total, term, self.sums_shared))
 
     def entered(self, cts: list[Any], eqn: LinearEqn) -> tuple[list[Any], LinearEqn]:

@@ -31,10 +31,10 @@ from laminax_ir.refs.refs import check_aliases, check_returned, is_traced
 from laminax_ir.tracing import source
 from laminax_ir.tracing.trace import Tracer, at_work, current_trace, eval_trace, state
 from laminax_ir.tracing.tracebacks import api_boundary
-from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import check_callable, function_name
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_transforms.base.flat_functions import check_array_leaves
+from laminax_transforms.base.zeros import has_tangents
 from laminax_transforms.differentiation.nonzero_flags import flags_of
 from laminax_transforms.programs.inlining import ALL_CALLS, inline_calls
 from laminax_transforms.programs.jaxpr_transforms import linearize_jaxpr
@@ -411,7 +411,7 @@ def saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> list[
         return tree_flatten(fun(*a, **k))[0]
 
     closed, consts = close_over_constants(stage(flat_fun, [get_aval(x) for x in leaves], function_name(fun)))
-    nonzero = (*(False,) * len(consts), *(dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact) for x in leaves))
+    nonzero = (*(False,) * len(consts), *(has_tangents(get_aval(x)) for x in leaves))
     split = linearize_jaxpr(closed, nonzero)
     program = inline_calls(split.primal, ALL_CALLS).jaxpr
     residuals = [program.invars[i] if where == "in" else program.outvars[i] for where, i in split.residual_sources]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Iterable, NamedTuple, Sequence
 
 from laminax_ir.ops.control_flow import cond_p, scan_p
+from laminax_ir.ops.control_primitives import with_leading_axis
 from laminax_ir.programs.dce import dce_rules
 from laminax_ir.programs.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var, joined_effects
 from laminax_transforms.programs.inlining import inline_calls
@@ -72,7 +73,7 @@ def _split_scan(eqn: JaxprEqn, wanted: Sequence[bool], choose: Choose) -> Split 
             stacked.setdefault(v, y)  # a stacked result already
     own = set(stacked.values())
     for v in choice.saved:
-        stacked.setdefault(v, Var(v.aval.update(shape=(params["length"], *v.aval.shape))))
+        stacked.setdefault(v, Var(with_leading_axis(v.aval, params["length"])))
     rest = [i for i in range(count, len(wanted)) if wanted[i] and eqn.outvars[i] not in own]
     results = [v if kept else c for v, c, kept in zip(body.outvars, body.invars[consts:], carried)]
     program = body.replace(invars=[*body.invars, *choice.saved], outvars=[*results, *[body.outvars[i] for i in rest]], eqns=choice.again)

@@ -21,7 +21,7 @@ from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rule, linearize_rule, transpose_rule
-from laminax_transforms.base.zeros import ZERO, instantiate, instantiate_cotangent
+from laminax_transforms.base.zeros import ZERO, has_tangents, instantiate, instantiate_cotangent
 from laminax_transforms.batching.batch_axes import Axis, add_batch_axis, batch_axis_first, broadcast_batch, move_axis
 from laminax_transforms.batching.batching import batch_flat, over_axis
 from laminax_transforms.batching.custom_batches import batch_backward, batch_custom_jvp, batch_custom_vjp
@@ -154,7 +154,7 @@ def _custom_vmap_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: 
     count = len(call.out_avals)
     out = custom_vmap_call_p.bind(*consts, *primals, *(t for t in tangents if t is not ZERO), call=program, name=params["name"],
                                   rule=_derivative_rule(params["rule"], nonzero, len(consts)))
-    return out[:count], [t if aval.to_tangent_aval() is aval else ZERO for t, aval in zip(out[count:], call.out_avals)]
+    return out[:count], [t if has_tangents(aval) else ZERO for t, aval in zip(out[count:], call.out_avals)]
 
 
 def _derivative_rule(rule: _FlatRule, nonzero: tuple[bool, ...], skipped: int) -> Callable:
@@ -208,7 +208,7 @@ def _custom_vmap_linearize(primals: Sequence[Any], tangents: Sequence[Any], **pa
 
     results = custom_vmap_call_p.bind(*primals, **params)
     out = custom_vmap_call_p.bind(*consts, *primals, *given, call=program, name=params["name"], rule=rule)
-    return results, [t if aval.to_tangent_aval() is aval else ZERO for t, aval in zip(out, call.out_avals)]
+    return results, [t if has_tangents(aval) else ZERO for t, aval in zip(out, call.out_avals)]
 
 
 @cached_by_jaxpr

@@ -14,11 +14,11 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Var
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.tracing.manual_axes import checked_axes
-from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.hi_types import HiType
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_batching_rule, define_zero_derivative, is_linear, jvp_rule, linearize_rule, transpose_rule
-from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.base.zeros import ZERO, has_tangents
 from laminax_transforms.batching.batch_axes import Axis, move_batch_axis
 from laminax_transforms.differentiation.dependence import Flags, batched_results, cotangent_parameters, tangent_results, union
 from laminax_transforms.differentiation.varying import branches_alike, varying_axes
@@ -189,6 +189,6 @@ def _select_branch(axis: Any, index: ArrayLike, operands: Sequence[Any], mapped:
 
 
 def _guarded(chosen: ArrayLike, x: ArrayLike) -> Array:
-    if not dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact):
+    if isinstance(get_aval(x), HiType) or not has_tangents(get_aval(x)):
         return x
     return select_examples(chosen, x, op.stop_gradient_p.bind(x, is_discarded=True))

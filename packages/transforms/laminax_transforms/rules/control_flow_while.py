@@ -17,6 +17,7 @@ from laminax_ir.programs.jaxpr import ClosedJaxpr, Var
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.types.avals import get_aval
+from laminax_ir.types.hi_types import HiType
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_batching_rule, jvp_rule, linearize_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO
@@ -185,4 +186,7 @@ def select_examples(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) ->
 def beside(choice: ArrayLike, examples: ArrayLike) -> Any:
     """A value for each example as an array of the shape of the batch of them, in the same memory."""
     aval = get_aval(examples)
+    if isinstance(aval, HiType):
+        raise NotImplementedError(f"vmap of cond or while_loop: the predicate is mapped, and values of the type {aval.str_short()} cannot "
+                                  "be chosen example by example. Return arrays that are made of them.")
     return in_memory(broadcast_in_dim(choice, aval.shape, (0,)) if aval.ndim > 1 else choice, aval.memory_space)

@@ -11,6 +11,7 @@ from laminax_ir.tracing.trace import extend_axis_env, state
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types.arguments import check_callable, check_hashable
 from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval
+from laminax_ir.types.hi_types import HiType
 
 from laminax._src.base.argument_names import resolve as resolve_names
 from laminax._src.compiling.abstract_arguments import as_abstract
@@ -71,6 +72,8 @@ def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
 
 def as_struct(aval: ShapedArray) -> ShapeDtypeStruct:
     """The `ShapeDtypeStruct` of a type, which `eval_shape` returns."""
+    if isinstance(aval, HiType):
+        return aval
     sharding = None if aval._split is None else aval.sharding
     return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type, named_shape=aval.named_shape)
 

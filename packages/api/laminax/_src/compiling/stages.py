@@ -11,6 +11,7 @@ from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.options.records import Record
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.pytrees.pytree import structure_errors, tree_flatten, tree_structure, tree_unflatten
+from laminax_ir.recording.type_lowering import has_hi_types
 from laminax_ir.refs.refs import Ref, check_aliases
 from laminax_ir.symbolic.sized_programs import value_at_sizes
 from laminax_ir.symbolic.symbolic_dims import is_constant_shape
@@ -19,6 +20,7 @@ from laminax_ir.types.arguments import check_hashable
 from laminax_ir.types.array_layouts import Format
 from laminax_ir.types.array_layouts import in_use as layouts_in_use
 from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_array_like
+from laminax_ir.types.hi_types import HiType
 
 from laminax._src.compiling.abstract_arguments import AvalHolder
 from laminax._src.compiling.checked_results import check_results, is_checking
@@ -30,6 +32,7 @@ from laminax._src.compiling.executables import (
     note_largest_buffers,
     raise_if_out_of_memory,
 )
+from laminax._src.compiling.hi_calls import HiTypeUse, call_on_arrays
 from laminax._src.compiling.ref_calls import RefUse, pure_call
 from laminax._src.compiling.sized_functions import at_call
 from laminax._src.placement.partitioning import Partitioning, committed_sharding
@@ -42,6 +45,8 @@ if TYPE_CHECKING:  # loaded when something is lowered
 
 
 def _struct(aval: ShapedArray, sharding: runtime.Sharding | None = None) -> ShapeDtypeStruct:
+    if isinstance(aval, HiType):
+        return aval
     return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type)
 
 
@@ -176,9 +181,15 @@ class Traced(_Stage):
           NotImplementedError: if a platform has no such operation.
         """
         jit_function = self._jit_function
-        traced, call, ref_use = self._traced, self._call, None
+        traced, call, ref_use = self._traced, self._call, cast("RefUse | HiTypeUse | None", None)
         if traced.has_refs:
             traced, call, ref_use = pure_call(traced, call)
+        if has_hi_types(traced.general):
+            traced, call, hi_use = call_on_arrays(jit_function, call, traced)
+            if ref_use is not None and hi_use is not None:
+                raise NotImplementedError(f"lower: {jit_function.name} has references and values of types of users' own among its "
+                                          "arguments and results, which is not supported ahead of time. Call the jitted function.")
+            ref_use = hi_use if ref_use is None else ref_use
         if lowering_platforms is None and (device := runtime.get_abstract_mesh().abstract_device) is not None:
             lowering_platforms = (device.platform,)
         where = jit_function.place(traced, call, are_types=True, may_lack_devices=lowering_platforms is not None)
@@ -190,7 +201,7 @@ class Lowered(_Stage):
     """A function lowered to StableHLO for given argument types; compile it with `compile`."""
 
     def __init__(self, stage: Traced, module: LoweredModule, where: runtime.Device | Partitioning, traced: Any, call: Any,
-                 ref_use: RefUse | None) -> None:
+                 ref_use: RefUse | HiTypeUse | None) -> None:
         super().__init__(stage._signature)
         self._jit_function = stage._jit_function
         self._traced = traced
@@ -240,7 +251,7 @@ class Lowered(_Stage):
 
     @property
     def _is_for_all_sizes(self) -> bool:
-        return not all(is_constant_shape(aval.shape) for aval in self._signature.in_avals)
+        return not all(isinstance(aval, HiType) or is_constant_shape(aval.shape) for aval in self._signature.in_avals)
 
     def compile(self, compiler_options: dict[str, Any] | None = None, *,
                 device_assignment: Sequence[runtime.Device] | None = None) -> Compiled | CompiledForAllSizes:
@@ -268,6 +279,11 @@ class Lowered(_Stage):
             return CompiledForAllSizes(self._signature, jit_function, self._traced, self._call, compiler_options)
         program = jit_function.program(self._traced, self._call, where, self._module, tuple(sorted(compiler_options.items())))
         return Compiled(self._signature, program, self._ref_use)
+
+
+def _is_another_type(aval: Any, expected: Any) -> bool:
+    return (type(aval) is not type(expected) or isinstance(expected, HiType) or aval.shape != expected.shape
+            or aval.dtype != expected.dtype)
 
 
 def _assigned(where: runtime.Device | Partitioning, given: Sequence[runtime.Device] | None) -> runtime.Device | Partitioning:
@@ -370,7 +386,7 @@ def _unknown_dialect(method: str, dialect: Any) -> ValueError:
 class Compiled(_Stage):
     """A compiled function; called with arguments of the types it was compiled for, the static ones left out."""
 
-    def __init__(self, signature: Signature, program: Program, ref_use: RefUse | None = None) -> None:
+    def __init__(self, signature: Signature, program: Program, ref_use: RefUse | HiTypeUse | None = None) -> None:
         super().__init__(signature)
         self._program = program
         self._ref_use = ref_use
@@ -425,7 +441,7 @@ class Compiled(_Stage):
         wrong = [f"Argument '{self._path(i)}' compiled with {expected.str_short(short_dtypes=False)} and called with "
                  f"{aval.str_short(short_dtypes=False)}"
                  for i, (aval, expected) in enumerate(zip(avals, self._signature.in_avals))
-                 if aval.shape != expected.shape or aval.dtype != expected.dtype or type(aval) is not type(expected)]
+                 if aval is not expected and _is_another_type(aval, expected)]
         if wrong:
             raise TypeError("\n".join([
                 f"Argument types differ from the types for which this computation was compiled, {self._name}. The mismatches are:", *wrong,

@@ -19,6 +19,8 @@ from laminax_ir.pytrees.pytree import leaf_paths, structure_errors, tree_flatten
 from laminax_ir.recording.discharge import without_refs
 from laminax_ir.recording.evaluation import jaxpr_as_fun
 from laminax_ir.recording.staging import stage
+from laminax_ir.recording.type_lowering import has_hi_types
+from laminax_ir.recording.type_lowering import lowered as lowered_types
 from laminax_ir.symbolic.symbolic_dims import is_constant_shape
 from laminax_ir.symbolic.symbolic_scope import SymbolicScope
 from laminax_ir.symbolic.symbolic_solving import ShapeSpecification
@@ -29,6 +31,7 @@ from laminax_lowering import lower
 from laminax_transforms import custom_vjp, vjp
 
 from laminax._src.compiling.executables import lowering_platform
+from laminax._src.compiling.hi_calls import has_hi_arguments
 from laminax._src.compiling.jit import jit
 from laminax._src.exporting import export_format
 from laminax._src.exporting.export_shardings import Layout, hlo_shardings, layout_of, sharding_from_json, sharding_to_json, shardings_on
@@ -375,6 +378,11 @@ def export(fun_jit: Any, *, platforms: Sequence[str] | None = None,
         check_one_scope(getattr(fun_jit, "__name__", "a function"), args, kwargs)
         traced = fun_jit.trace(*args, **kwargs)
         closed = without_refs(traced.jaxpr) if has_refs(traced.jaxpr.effects) else traced.jaxpr
+        if has_hi_types(closed):
+            if has_hi_arguments(closed):
+                raise NotImplementedError(f"export({traced.fun_name}): arguments and results of types of users' own are not supported. "
+                                          "Export a function of the arrays that they consist of.")
+            closed = lowered_types(closed)
         return _export_program(closed, traced.fun_name, traced.in_tree, traced.out_tree, chosen or (default_export_platform(),), checks,
                                layout_of(traced), traced._jit_function.options.keep_unused)
 

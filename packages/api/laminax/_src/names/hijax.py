@@ -29,7 +29,15 @@ def _refuse(what: str, advice: str) -> NoReturn:
 
 
 class MutableHiType(HiType):
-    """A base class for types of values that change: subclasses can be defined. References to arrays, `new_ref`, are what there is of them."""
+    """A base class for types of values that change: subclasses can be defined. References to arrays, `new_ref`, do change."""
+
+    def lo_ty(self) -> NoReturn:
+        """Not supported.
+
+        Raises:
+          NotImplementedError: always.
+        """
+        _refuse(f"a value of the type {type(self).__name__}, whose values change, in a program", "Use references to arrays (new_ref).")
 
 
 class HiPrimitive:

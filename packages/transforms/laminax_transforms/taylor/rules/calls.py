@@ -33,6 +33,9 @@ def define_inlined(primitive: Primitive, program: str) -> None:
     @taylor_rule(primitive)
     def rule(*operands: list[ArrayLike], **params: Any) -> Any:
         closed = params[program]
+        if closed is None:
+            raise NotImplementedError(f"jet of {params.get('operation', primitive)!r}: values of types of users' own have no Taylor "
+                                      "series. Use jvp, for which the operation has a rule.")
         return taylor_flat(lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), operands, len(operands[0]) - 1)
 
 
