@@ -12,6 +12,8 @@ import types
 import numpy as np
 import pytest
 
+from laminax_ir.types.promotion import TypePromotionError
+
 import laminax
 import laminax.numpy as jnp
 import laminax.scipy.stats as stats
@@ -220,3 +222,17 @@ def test_arrays_of_other_ranks_may_be_equivalent_under_rank_promotion_raise():
 
 def test_powers_of_booleans_are_numpys():
     np.testing.assert_array_equal(jnp.vander(B), np.vander(B.astype(int)))
+
+
+@pytest.mark.parametrize("own, values", [(np.int32, np.float32), (np.float32, np.float16), (np.float32, np.int32), (np.int8, np.int32),
+                                         (np.float32, np.complex64), (np.int32, np.bool_)])
+@pytest.mark.parametrize("method", ["set", "add", "max"])
+def test_updates_of_other_dtypes_are_refused_where_they_are_not_promoted(own, values, method):
+    """Numbers of Python's, which have no dtype of their own, are taken."""
+    if np.complex64 in (own, values) and method == "max":
+        method = "multiply"
+    x = jnp.zeros(3, own)
+    with laminax.numpy_dtype_promotion("strict"):
+        with pytest.raises(TypePromotionError, match="no available implicit dtype promotion path"):
+            getattr(x.at[0], method)(np.ones((), values))
+        assert getattr(x.at[0], method)(np.ones((), own)).dtype == getattr(x.at[0], method)(1).dtype == own

@@ -62,19 +62,21 @@ def update(kind: str, x: Any, index: Any, values: Any, *, indices_are_sorted: bo
         if type(values) is int and values >= 2**31 and dtypes.issubdtype(x.dtype, dtypes.unsignedinteger):
             values = x.dtype.type(values)  # which need not fit in the default integer dtype
         values = ensure_array(f"x.at[...].{kind}", values)
-        _warn_of_narrowing(x, values)
+        _check_narrowing(x, values)
     spec, positions = separate(parse_index(x.shape, index))
     return _update(x, positions, values, kind=kind, spec=spec, mode=mode, indices_are_sorted=bool(indices_are_sorted),
                    unique_indices=bool(unique_indices), wrap=bool(wrap_negative_indices), function=function)
 
 
-def _warn_of_narrowing(x: Any, values: Any) -> None:
+def _check_narrowing(x: Any, values: Any) -> None:
     dtype, own = dtype_of(values), dtype_of(x)
     if dtype == own or dtypes.is_extended(own):
         return
     try:
         fits = dtypes.result_type(x, values) == own
     except ValueError:
+        if config.numpy_dtype_promotion.value == "strict":
+            raise  # as it is for x + values
         fits = False
     if not fits:
         import warnings
