@@ -257,15 +257,20 @@ def hlo_computation(text: str, use_tuple_args: bool = False, return_tuple: bool 
 
 
 def serialize_portable(text: str) -> bytes:
-    """The StableHLO text as a portable artifact, for versions of StableHLO back to that of twelve weeks ago."""
+    """The StableHLO text as a portable artifact, for versions of StableHLO back to that of twelve weeks ago.
+
+    Shardy's attributes and operations become attributes and calls that older readers have. Not so in a program per device with dynamic
+    shapes: refinement finds the shapes of the parts of Shardy's operation only, not those of the calls.
+    """
     from jaxlib.mlir.dialects import stablehlo
 
     window = stablehlo.StablehloCompatibilityRequirement.WEEK_12
     version = stablehlo.get_version_from_compatibility_requirement(window)
+    keeps_shardy = "jax.uses_shape_polymorphism" in text and "sdy.manual_computation" in text
     try:
-        return _jax.mlir.serialize_portable_artifact(text, version)
+        return _jax.mlir.serialize_portable_artifact(text, version, keeps_shardy)
     except XlaRuntimeError:  # the text uses newer features than that
-        return _jax.mlir.serialize_portable_artifact(text, stablehlo.get_current_version())
+        return _jax.mlir.serialize_portable_artifact(text, stablehlo.get_current_version(), keeps_shardy)
 
 
 def deserialize_portable(artifact: bytes) -> str:

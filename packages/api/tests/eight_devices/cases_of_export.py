@@ -155,3 +155,40 @@ def test_constraints_on_arrays_of_unknown_size():
     out = e.call(on(FLAT))
     np.testing.assert_allclose(out, np.sin(A), rtol=1e-5)
     assert out.sharding == NamedSharding(FLAT, P("d"))
+
+
+def _swapped(x, count):
+    return np.roll(x.reshape(count, -1, *x.shape[1:]), 1, axis=0).reshape(x.shape)
+
+
+PER_DEVICE = {  # of 4 rows and more: the function of a part, the spec of its result, and NumPy's result of the whole
+    "ppermute": (lambda b: lax.ppermute(b, "x", [(0, 1), (1, 0)]), P("x"), lambda x: _swapped(x, 2)),
+    "psum": (lambda b: lax.psum(b, "x"), P(), lambda x: x.reshape(2, -1, x.shape[1]).sum(0)),
+    "pmax of sums": (lambda b: lax.pmax(b.sum(0), "x"), P(), lambda x: x.reshape(2, -1, x.shape[1]).sum(1).max(0)),
+    "all_gather": (lambda b: lax.all_gather(b, "x", tiled=True), P("x"), lambda x: np.concatenate([x, x])),
+    "all_to_all": (lambda b: lax.all_to_all(b, "x", 1, 0, tiled=True), P("x"), lambda x: np.concatenate(np.split(x, 2, axis=1))),
+    "psum_scatter": (lambda b: lax.psum_scatter(b, "x", tiled=True), P("x"), lambda x: x.reshape(2, -1, x.shape[1]).sum(0)),
+    "product": (lambda b: lax.psum(b.T @ b, "x"), P(), lambda x: x.T @ x),
+    "jit": (lambda b: jit(lambda c: lax.sort(c * c))(b) + b, P("x"), lambda x: np.sort(x * x, axis=-1) + x),
+}
+
+
+@pytest.mark.parametrize("name", PER_DEVICE)
+def test_programs_per_device_of_symbolic_sizes(name):
+    """The sizes of the parts follow from those of the whole when the program is called."""
+    body, out_spec, expected = PER_DEVICE[name]
+    f = jit(shard_map(body, mesh=TWO, in_specs=P("x"), out_specs=out_spec), in_shardings=NamedSharding(TWO, P("x")))
+    e = export.export(f)(laminax.ShapeDtypeStruct(export.symbolic_shape("4*a, 2*b"), np.float32))
+    for exported in (e, again(e)):
+        for rows, columns in ((4, 6), (8, 2), (4, 6)):
+            x = np.random.default_rng(rows).normal(size=(rows, columns)).astype(np.float32)
+            for call in (exported.call, jit(exported.call)):
+                np.testing.assert_allclose(call(on(TWO, x)), expected(x), rtol=1e-5, atol=1e-6)
+
+
+def test_sizes_as_values_within_a_program_per_device_are_refused():
+    f = jit(shard_map(lambda b: b + 1, mesh=TWO, in_specs=P("x"), out_specs=P("x")))
+    with pytest.raises(NotImplementedError, match=r"'a' is not known in .* programs per device \(shard_map\). Export for sizes that are num"):
+        export.export(f)(laminax.ShapeDtypeStruct(export.symbolic_shape("2*a"), np.float32))
+    with pytest.raises(laminax.core.InconclusiveDimensionOperation, match=r"mod\(a, 2\)"):
+        export.export(f)(laminax.ShapeDtypeStruct(export.symbolic_shape("a"), np.float32))
