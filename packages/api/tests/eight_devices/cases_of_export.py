@@ -188,7 +188,7 @@ def test_programs_per_device_of_symbolic_sizes(name):
 
 def test_sizes_as_values_within_a_program_per_device_are_refused():
     f = jit(shard_map(lambda b: b + 1, mesh=TWO, in_specs=P("x"), out_specs=P("x")))
-    with pytest.raises(NotImplementedError, match=r"'a' is not known in .* programs per device \(shard_map\). Export for sizes that are num"):
+    with pytest.raises(NotImplementedError, match=r"'a' is not known in .* programs per device \(shard_map\). Export for sizes"):
         export.export(f)(laminax.ShapeDtypeStruct(export.symbolic_shape("2*a"), np.float32))
     with pytest.raises(laminax.core.InconclusiveDimensionOperation, match=r"mod\(a, 2\)"):
         export.export(f)(laminax.ShapeDtypeStruct(export.symbolic_shape("a"), np.float32))

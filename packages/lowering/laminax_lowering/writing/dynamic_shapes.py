@@ -463,7 +463,7 @@ _INFERRED = frozenset(f"stablehlo.{name}" for name in """
     divide dot_general dynamic_update_slice exponential exponential_minus_one floor if imag is_finite log log_plus_one logistic map maximum minimum
     multiply negate not optimization_barrier or popcnt power real reduce reduce_precision reduce_window remainder return reverse
     round_nearest_afz round_nearest_even rsqrt scatter select shift_left shift_right_arithmetic shift_right_logical sign sine sort sqrt fft select_and_scatter
-    subtract tan tanh transpose while xor cholesky triangular_solve all_reduce all_gather all_to_all reduce_scatter""".split()) | {
-        "sdy.manual_computation"} | frozenset(f"chlo.{name}" for name in """
+    subtract tan tanh transpose while xor cholesky triangular_solve""".split()) | frozenset(f"chlo.{name}" for name in """
     acos acosh asin asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf lgamma next_after polygamma sinh square tan
-    top_k zeta""".split())  # noqa: E501
+    top_k zeta""".split()) | frozenset((  # noqa: E501
+    "sdy.manual_computation", "stablehlo.all_gather", "stablehlo.all_reduce", "stablehlo.all_to_all", "stablehlo.reduce_scatter"))
