@@ -388,6 +388,21 @@ def test_forward_mode_through_loops_and_branches(rng):
     np.testing.assert_allclose(_complex(ct), dz * (4 * z ** 3).conj(), rtol=1e-4)
 
 
+def test_programs_per_device_have_it_inside(x):
+    mesh = laminax.make_mesh((1,), ("i",), axis_types=(laminax.sharding.AxisType.Auto,))
+
+    @laminax.shard_map(mesh=mesh, in_specs=laminax.P("i"), out_specs=laminax.P(), check_vma=False)
+    def total(x):
+        return lax.psum(jnp.sum(dequantize(quantize(x)) ** 2), "i")
+
+    for transform in (lambda f: f, laminax.jit):
+        close(transform(total)(x), np.sum(numpy_rounded(x) ** 2), 0.05)
+        close(transform(laminax.grad(total))(x), 2 * numpy_rounded(x))
+    close(laminax.pmap(lambda x: dequantize(quantize(x)))(x[None])[0], numpy_rounded(x))
+    with pytest.raises(NotImplementedError, match="check_vma=False"):  # its type does not say that it varies, which derivatives need
+        laminax.shard_map(lambda x: dequantize(quantize(x)), mesh=mesh, in_specs=laminax.P("i"), out_specs=laminax.P("i"))(x)
+
+
 # What is refused
 
 

@@ -16,6 +16,7 @@ from laminax_ir.programs.jaxpr import ClosedJaxpr, no_effects
 from laminax_ir.programs.primitive import CALL_TRAITS, Primitive, effects_rule, shape_rule
 from laminax_ir.recording.staging import stage
 from laminax_ir.recording.type_lowering import LoweringTrace
+from laminax_ir.tracing.manual_axes import checked_axes
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.hi_types import HiType
@@ -94,6 +95,9 @@ def bind_user_operation(operation: UserOperation, operands: Sequence[Any]) -> li
     if operation.has_hi_types:
         if isinstance(trace, LoweringTrace):
             return operation.run(*operands)
+        if checked_axes():
+            raise NotImplementedError(f"{operation.name}: values of types of users' own are not supported in shard_map with check_vma, "
+                                      "since their types do not say along which mesh axes they vary. Use shard_map(..., check_vma=False).")
         params = {"operation": operation, "call_jaxpr": None, "num_consts": 0}
         return trace.process(call_hi_primitive_p, operands, params)
     closed = stage(operation.run, [get_aval(x) for x in operands], operation.name, keeps_refs=True)
