@@ -43,7 +43,8 @@ def _lower_threefry2x32(ctx: FunctionWriter, *operands: Value) -> list[Value]:
         # Of a few numbers, the hash in a kernel of its own compiles faster than one with what reads it, once or several times: a thousand
         # normal samples in 108 ms instead of 154, of Poisson's distribution in 551 and not 1227; of a million a step takes longer. In a
         # loop the step is faster too: paths of Brownian motion in 10,000 places 11 ms -> 8.5, their gradient 17 -> 11, compiled in 236 ms
-        # and not 431; of fewer than four numbers it is slower.
+        # and not 431. Hamiltonian Monte Carlo in four dimensions compiles in 268 ms and not 431, for a step of 0.09 ms and not 0.08; of
+        # fewer than four numbers the step is slower and the rest the same.
         words = ctx.emit("stablehlo.optimization_barrier", words, results=ctx.avals_out)
     return words
 
