@@ -17,7 +17,8 @@ __all__, __getattr__, __dir__ = contents(__name__, {
     "numerics.random.keys": "Key PRNGKey clone fold_in key key_data key_dtype key_impl split wrap_key_data",
     "numerics.random.multivariate": "multivariate_normal",
     "numerics.random.poisson": "poisson",
-    "numerics.random.samplers": """bernoulli bits cauchy exponential geometric gumbel laplace logistic lognormal maxwell normal
-        pareto rademacher randint rayleigh triangular truncated_normal uniform weibull_min""",
+    "numerics.random.parametric_samplers": "geometric lognormal pareto rayleigh triangular weibull_min",
+    "numerics.random.samplers": """bernoulli bits cauchy exponential gumbel laplace logistic maxwell normal rademacher randint
+        truncated_normal uniform""",
     "numerics.random.selection": "categorical choice permutation",
 })

@@ -33,7 +33,7 @@ from laminax._src.numerics.random.arguments import (
     to_shape,
 )
 from laminax._src.numerics.random.keys import split_typed, typed_key
-from laminax._src.numerics.random.samplers import _normal_real, _sample_exponential, _unit_uniform
+from laminax._src.numerics.random.samplers import normal_real, sample_exponential, unit_uniform
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
@@ -76,20 +76,20 @@ def _draw(keys: ArrayLike, alpha: Any, log_space: bool) -> Any:
 
         def next_normal(keys: ArrayLike, _x: ArrayLike, _v: ArrayLike) -> tuple[Array, ...]:
             keys, subkeys = _split_each(keys, 2)
-            x = _normal_real(subkeys, (), dtype)
+            x = normal_real(subkeys, (), dtype)
             return keys, x, e.add(constant[1], e.mul(x, c))
 
         _, x, v = _while_any(lambda _k, _x, v: e.le(v, constant[0]), next_normal, (x_keys, zero, e.neg(one)))
-        return keys, e.mul(x, x), e.mul(e.mul(v, v), v), _unit_uniform(u_keys, (), dtype)
+        return keys, e.mul(x, x), e.mul(e.mul(v, v), v), unit_uniform(u_keys, (), dtype)
 
     keys, boost_keys = _split_each(keys, 2)
     _, _, v3, _ = _while_any(is_rejected, redraw, (keys, zero, one, two))
     if log_space:
-        log_uniform = e.neg(_sample_exponential(boost_keys, (), dtype))
+        log_uniform = e.neg(sample_exponential(boost_keys, (), dtype))
         unboosted = e.bitwise_or(is_large, e.eq(log_uniform, constant[0]))
         boost = e.select(unboosted, zero, e.mul(log_uniform, e.div(constant[1], alpha)))
         return e.add(e.add(e.log(d), e.log(v3)), boost)
-    samples = e.sub(constant[1], _unit_uniform(boost_keys, (), dtype))
+    samples = e.sub(constant[1], unit_uniform(boost_keys, (), dtype))
     boost = e.select(is_large, one, e.pow(samples, e.div(constant[1], alpha)))
     return e.mul(e.mul(d, v3), boost)
 
@@ -139,14 +139,14 @@ def _log_approximate(key: ArrayLike, a: Array) -> Array:
     base_key, raise_key = split_typed(key)
     raised = e.add(a, np.array(_RAISED, a.dtype)[()])
     k = reshape(iota(a.dtype, _RAISED), (_RAISED,) + (1,) * a.ndim)
-    logs = e.neg(_sample_exponential(raise_key, (_RAISED, *a.shape), a.dtype))
+    logs = e.neg(sample_exponential(raise_key, (_RAISED, *a.shape), a.dtype))
     return e.add(_log_of_large(base_key, raised), reduce_sum(e.div(logs, e.add(expand_dims(a, (0,)), k)), (0,)))
 
 
 def _log_of_large(key: ArrayLike, a: Array) -> Array:
     """log(a root³), root³ being a chi-square sample over its degrees of freedom ν = 2 a."""
     degrees = e.mul(np.array(2, a.dtype)[()], a)
-    x = _normal_real(key, a.shape, a.dtype)
+    x = normal_real(key, a.shape, a.dtype)
     inverse = e.div(np.array(1, a.dtype)[()], degrees)
     root = polynomial(e.mul(x, e.rsqrt(degrees)), [polynomial(inverse, row) for row in _CHI_SQUARE_ROOT])
     root = e.max(root, np.array(dtypes.finfo(a.dtype).tiny, a.dtype)[()])
@@ -344,6 +344,6 @@ def t(key: ArrayLike, df: ArrayLike, shape: Sequence[int] | None = None, dtype: 
 def _t(key: ArrayLike, df: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     normal_key, gamma_key = split_typed(key)
     half_df = e.div(df, np.array(2, dtype)[()])
-    numerator = _normal_real(normal_key, shape, dtype)
+    numerator = normal_real(normal_key, shape, dtype)
     g = _random_gamma(gamma_key, to_shape(half_df, shape), False)
     return e.mul(numerator, e.sqrt(e.div(to_shape(half_df, shape), g)))

@@ -15,7 +15,7 @@ from laminax_ir.types.avals import get_aval
 from laminax._src.numerics.floor import fused, takes_out_sharding
 from laminax._src.numerics.random.arguments import checked_dtype, converted, shape_of_parameters, to_rank, to_shape
 from laminax._src.numerics.random.keys import typed_key
-from laminax._src.numerics.random.samplers import _normal_real
+from laminax._src.numerics.random.samplers import normal_real
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
@@ -69,7 +69,7 @@ def multivariate_normal(key: ArrayLike, mean: ArrayLike, cov: ArrayLike, shape: 
 def _multivariate_normal(key: ArrayLike, mean: ArrayLike, cov: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype, method: str) -> Array:
     n = mean.shape[-1]
     factor = to_shape(_factor(cov, method), (*shape, n, n))
-    samples = expand_dims(_normal_real(key, (*shape, n), dtype), (len(shape) + 1,))
+    samples = expand_dims(normal_real(key, (*shape, n), dtype), (len(shape) + 1,))
     product = squeeze(matmul(factor, samples), (len(shape) + 1,))
     return e.add(to_rank(mean, len(shape) + 1), product)
 

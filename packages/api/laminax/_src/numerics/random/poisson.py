@@ -23,7 +23,7 @@ from laminax._src.numerics.floor import fused, takes_out_sharding
 from laminax._src.numerics.random.arguments import checked_dtype, checked_method, converted, shape_of_parameters, to_shape
 from laminax._src.numerics.random.keys import split_typed, typed_key
 from laminax._src.numerics.random.poisson_quantiles import counts_of_normal
-from laminax._src.numerics.random.samplers import _normal_real, _unit_uniform
+from laminax._src.numerics.random.samplers import normal_real, unit_uniform
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike
@@ -82,7 +82,7 @@ def _poisson(key: ArrayLike, lam: ArrayLike, *, shape: tuple[int, ...], dtype: n
 
 @fused(static_argnames=("shape", "dtype"))
 def _poisson_approximate(key: ArrayLike, lam: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
-    counts = counts_of_normal(_normal_real(key, shape, get_aval(lam).dtype), to_shape(lam, shape))
+    counts = counts_of_normal(normal_real(key, shape, get_aval(lam).dtype), to_shape(lam, shape))
     return e.convert_element_type(counts, dtype)
 
 
@@ -106,7 +106,7 @@ def _count_arrivals(key: ArrayLike, lam: ArrayLike, dtype: np.dtype, most_steps:
         step, count, key, log_product = carry
         key, subkey = split_typed(key)
         count = e.select(e.gt(log_product, threshold), e.add(count, dtype.type(1)), count)
-        u = _unit_uniform(subkey, lam.shape, _FLOAT32)
+        u = unit_uniform(subkey, lam.shape, _FLOAT32)
         return e.add(step, dtype.type(1)), count, key, e.add(log_product, e.log(u))
 
     start = (dtype.type(0), full(lam.shape, 0, dtype), key, full_like(lam, 0))
@@ -127,8 +127,8 @@ def _reject(key: ArrayLike, lam: ArrayLike, dtype: np.dtype, most_steps: ArrayLi
     def advance(carry: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
         step, result, accepted, key = carry
         key, u_key, v_key = split_typed(key, 3)
-        u = e.sub(_unit_uniform(u_key, lam.shape, _FLOAT32), 0.5)
-        v = _unit_uniform(v_key, lam.shape, _FLOAT32)
+        u = e.sub(unit_uniform(u_key, lam.shape, _FLOAT32), 0.5)
+        v = unit_uniform(v_key, lam.shape, _FLOAT32)
         u_shifted = e.sub(0.5, e.abs(u))
         k = e.floor(e.add(e.add(e.mul(e.add(e.div(e.mul(2.0, a), u_shifted), b), u), lam), 0.43))
         s = e.log(e.div(e.mul(v, inverse_alpha), e.add(e.div(a, e.mul(u_shifted, u_shifted)), b)))

@@ -21,7 +21,7 @@ from laminax_ir.options import config
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
-from laminax._src.numerics.floor import fused, split_result, takes_out_sharding
+from laminax._src.numerics.floor import fused, takes_out_sharding
 from laminax._src.numerics.random.arguments import (
     checked_dtype,
     checked_shape,
@@ -106,7 +106,7 @@ def _without_first_axes(x: Any, rank: int) -> Any:
 
 @fused(static_argnames=_STATIC)
 def _standard_uniform(key: ArrayLike, *, shape: tuple[SymbolicDim | int, ...], dtype: np.dtype) -> Any:
-    return _unit_uniform(key, shape, dtype)
+    return unit_uniform(key, shape, dtype)
 
 
 @fused(static_argnames=_STATIC)
@@ -152,13 +152,14 @@ def normal(key: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None = 
 @fused(static_argnames=_STATIC)
 def _normal(key: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     if not dtypes.issubdtype(dtype, dtypes.complexfloating):
-        return _normal_real(key, shape, dtype)
+        return normal_real(key, shape, dtype)
     part = np.array(0, dtype).real.dtype
-    real, imag = [converted(_normal_real(k, shape, part), dtype) for k in split_typed(key)]
+    real, imag = [converted(normal_real(k, shape, part), dtype) for k in split_typed(key)]
     return e.div(e.add(real, e.mul(imag, dtype.type(1j))), dtype.type(np.sqrt(2)))
 
 
-def _normal_real(key: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def normal_real(key: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """Standard normal samples of a real dtype."""
     low = np.nextafter(np.array(-1, dtype), np.array(0, dtype), dtype=dtype)[()]
     u = _uniform(key, low, np.array(1, dtype)[()], shape=shape, dtype=dtype)
     return e.mul(np.array(np.sqrt(2), dtype)[()], erf_inv(u))
@@ -242,18 +243,19 @@ def _bernoulli(key: ArrayLike, p: ArrayLike, *, shape: tuple[SymbolicDim | int, 
     dtype = get_aval(p).dtype
     p = to_rank(p, len(shape))
     if mode == "low":
-        return e.lt(_unit_uniform(key, shape, dtype), p)
+        return e.lt(unit_uniform(key, shape, dtype), p)
     coarse, fine = _two_uniforms(key, shape, dtype)
     fine = e.mul(fine, np.array(2.0 ** -dtypes.finfo(dtype).nmant, dtype)[()])
     return e.lt(fine, e.sub(p, coarse))
 
 
-def _unit_uniform(key: ArrayLike, shape: tuple[SymbolicDim | int, ...], dtype: np.dtype) -> Array:
+def unit_uniform(key: ArrayLike, shape: tuple[SymbolicDim | int, ...], dtype: np.dtype) -> Array:
+    """Uniform samples of [0, 1)."""
     return _uniform(key, np.array(0, dtype)[()], np.array(1, dtype)[()], shape=shape, dtype=dtype)
 
 
 def _two_uniforms(key: ArrayLike, shape: Any, dtype: np.dtype) -> list[Array]:
-    both = _unit_uniform(key, (2, *shape), dtype)
+    both = unit_uniform(key, (2, *shape), dtype)
     return [index_in_dim(both, i, keepdims=False) for i in range(2)]
 
 
@@ -296,8 +298,9 @@ def _bounded_uniform(key: ArrayLike, low: ArrayLike, shape: tuple[int, ...], dty
     return _uniform(key, np.array(low, dtype)[()], np.array(1, dtype)[()], shape=shape, dtype=dtype)
 
 
-def _sample_exponential(key: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    return e.neg(e.log1p(e.neg(_unit_uniform(key, shape, dtype))))  # of 1 - u, which is never 0
+def sample_exponential(key: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """Samples of the exponential distribution of mean 1."""
+    return e.neg(e.log1p(e.neg(unit_uniform(key, shape, dtype))))  # of 1 - u, which is never 0
 
 
 def _sample_cauchy(key: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Array:
@@ -317,7 +320,7 @@ def _sample_logistic(key: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) ->
 
 exponential = _standard("exponential", "the exponential distribution, with density exp(-x)",
                         ">>> random.exponential(random.key(0), (10000,)).mean().round(1)\n"
-                        "      Array(1., dtype=float32)", _sample_exponential)
+                        "      Array(1., dtype=float32)", sample_exponential)
 cauchy = _standard("cauchy", "the Cauchy distribution, with density 1 / (π (1 + x²))",
                    ">>> abs(jnp.median(random.cauchy(random.key(0), (10000,)))) < 0.05\n"
                    "      Array(True, dtype=bool)", _sample_cauchy)
@@ -331,7 +334,7 @@ logistic = _standard("logistic", "the logistic distribution, with density exp(-x
 
 @fused(static_argnames=_STATIC)
 def _maxwell(key: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
-    vectors = _normal_real(key, (*shape, 3), dtype)
+    vectors = normal_real(key, (*shape, 3), dtype)
     return e.sqrt(reduce_sum(e.mul(vectors, vectors), (len(shape),)))
 
 
@@ -431,175 +434,6 @@ def _rademacher(key: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> A
     half = dtypes.scalar_dtype(float).type(0.5)
     heads = e.convert_element_type(_bernoulli(key, half, shape=shape, mode="low"), dtype)
     return e.sub(e.mul(np.array(2, dtype)[()], heads), np.array(1, dtype)[()])
-
-
-# Distributions with parameters
-
-
-def _with_parameters(name: str, typed: Any, parameters: Sequence[Any], shape: Any, dtype: Any, out_sharding: Any, run: Callable) -> Any:
-    checked = checked_dtype(name, dtype)
-    if out_sharding is not None:
-        return split_result(name, out_sharding, lambda: _with_parameters(name, typed, parameters, shape, dtype, None, run))
-    full = shape_of_parameters(name, shape, *parameters)
-    return run(typed, *[converted(p, checked) for p in parameters], shape=full, dtype=checked)
-
-
-def pareto(key: ArrayLike, b: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *,
-           out_sharding: Any = None) -> Array:
-    """Samples of the Pareto distribution, with density b / x**(b + 1) on x >= 1.
-
-    Args:
-      key: a key, typed or raw.
-      b: the positive exponent, broadcast to the shape.
-      shape: the result's shape; by default that of b.
-      dtype: a float dtype.
-      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
-
-    Example:
-      >>> random.pareto(random.key(0), 3.0, (3,)) >= 1
-      Array([ True,  True,  True], dtype=bool)
-    """
-    return _with_parameters("pareto", typed_key("pareto", key), [b], shape, dtype, out_sharding, _pareto)
-
-
-@fused(static_argnames=_STATIC)
-def _pareto(key: ArrayLike, b: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
-    return e.exp(e.div(_sample_exponential(key, shape, dtype), to_rank(b, len(shape))))
-
-
-def lognormal(key: ArrayLike, sigma: ArrayLike = np.float32(1), shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *,
-              out_sharding: Any = None) -> Array:
-    """Samples of exp(sigma * z), z standard normal.
-
-    Args:
-      key: a key, typed or raw.
-      sigma: the standard deviation of the logarithm, broadcast to the shape.
-      shape: the result's shape; by default that of sigma.
-      dtype: a float dtype.
-      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
-
-    Example:
-      >>> random.lognormal(random.key(0), shape=(2,)) > 0
-      Array([ True,  True], dtype=bool)
-    """
-    return _with_parameters("lognormal", typed_key("lognormal", key), [sigma], shape, dtype, out_sharding, _lognormal)
-
-
-@fused(static_argnames=_STATIC)
-def _lognormal(key: ArrayLike, sigma: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
-    return e.exp(e.mul(_normal_real(key, shape, dtype), to_rank(sigma, len(shape))))
-
-
-def rayleigh(key: ArrayLike, scale: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *,
-             out_sharding: Any = None) -> Array:
-    """Samples of the Rayleigh distribution, with density x exp(-x²/2) for scale 1.
-
-    Args:
-      key: a key, typed or raw.
-      scale: a positive factor, broadcast to the shape.
-      shape: the result's shape; by default that of scale.
-      dtype: a float dtype.
-      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
-
-    Example:
-      >>> random.rayleigh(random.key(0), 1.0, (2,)).shape
-      (2,)
-    """
-    return _with_parameters("rayleigh", typed_key("rayleigh", key), [scale], shape, dtype, out_sharding, _rayleigh)
-
-
-@fused(static_argnames=_STATIC)
-def _rayleigh(key: ArrayLike, scale: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
-    root = e.sqrt(e.mul(e.log(_unit_uniform(key, shape, dtype)), np.array(-2, dtype)[()]))
-    return e.mul(to_shape(scale, shape), root)
-
-
-def weibull_min(key: ArrayLike, scale: ArrayLike, concentration: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *,
-                out_sharding: Any = None) -> Array:
-    """Samples of the Weibull distribution: scale * E**(1/concentration), E exponential.
-
-    Args:
-      key: a key, typed or raw.
-      scale: a positive factor, broadcast to the shape.
-      concentration: the positive shape parameter.
-      shape: the result's shape.
-      dtype: a float dtype.
-      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
-
-    Example:
-      >>> random.weibull_min(random.key(0), 1.0, 2.0, (2,)).shape
-      (2,)
-    """
-    return _with_parameters("weibull_min", typed_key("weibull_min", key), [scale, concentration], shape, dtype, out_sharding,
-                            _weibull_min)
-
-
-@fused(static_argnames=_STATIC)
-def _weibull_min(key: ArrayLike, scale: ArrayLike, concentration: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
-    scale, concentration = to_rank(scale, len(shape)), to_rank(concentration, len(shape))
-    return e.mul(e.pow(_sample_exponential(key, shape, dtype), e.div(np.array(1, dtype)[()], concentration)), scale)
-
-
-def triangular(key: ArrayLike, left: ArrayLike, mode: ArrayLike, right: ArrayLike, shape: Sequence[int] | None = None,
-               dtype: DTypeLike | None = None, *,
-               out_sharding: Any = None) -> Array:
-    """Samples of the triangular distribution: the density rises from `left` to `mode` and falls to `right`.
-
-    Args:
-      key: a key, typed or raw.
-      left, mode, right: broadcast to the shape.
-      shape: the result's shape; by default their common one.
-      dtype: a float dtype.
-      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
-
-    Example:
-      >>> random.triangular(random.key(0), 0.0, 0.5, 1.0, (2,)).shape
-      (2,)
-    """
-    return _with_parameters("triangular", typed_key("triangular", key), [left, mode, right], shape, dtype, out_sharding,
-                            _triangular)
-
-
-@fused(static_argnames=_STATIC)
-def _triangular(key: ArrayLike, left: ArrayLike, mode: ArrayLike, right: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
-    left, mode, right = (to_shape(x, shape) for x in (left, mode, right))
-    width = e.sub(right, left)
-    u = _unit_uniform(key, shape, dtype)
-    rising = e.add(left, e.sqrt(e.mul(e.mul(u, width), e.sub(mode, left))))
-    falling = e.sub(right, e.sqrt(e.mul(e.mul(e.sub(np.array(1, dtype)[()], u), width), e.sub(right, mode))))
-    return e.select(e.lt(u, e.div(e.sub(mode, left), width)), rising, falling)
-
-
-@takes_out_sharding
-def geometric(key: ArrayLike, p: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, *,
-              out_sharding: Any = None) -> Array:
-    """Numbers of trials up to the first success, of probability p each.
-
-    Args:
-      key: a key, typed or raw.
-      p: floating probabilities, broadcast to the shape.
-      shape: the result's shape; by default that of p.
-      dtype: an integer dtype; int32 by default, int64 in x64 mode.
-      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
-
-    Example:
-      >>> random.geometric(random.key(0), 0.5, (10000,)).mean().round(1)
-      Array(2., dtype=float32)
-    """
-    typed = typed_key("geometric", key)
-    dtype = checked_dtype("geometric", dtype, dtypes.integer, int)
-    p = converted(p, dtypes.to_inexact_dtype(get_aval(p).dtype))
-    return _geometric(typed, p, shape=shape_of_parameters("geometric", shape, p), dtype=dtype)
-
-
-@fused(static_argnames=_STATIC)
-def _geometric(key: ArrayLike, p: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
-    real = get_aval(p).dtype
-    one = np.array(1, real)[()]
-    u = _unit_uniform(key, shape, real)
-    u = e.select(e.eq(u, np.array(0, real)[()]), to_shape(one, shape), u)
-    log_failure = to_shape(e.log1p(e.neg(p)), shape)
-    return e.convert_element_type(e.add(e.floor(e.div(e.log(u), log_failure)), one), dtype)
 
 
 @takes_out_sharding
