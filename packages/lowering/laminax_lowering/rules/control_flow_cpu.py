@@ -10,6 +10,7 @@ compiler does not know; if it did, it would be as without.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any, Sequence
 
 import numpy as np
@@ -40,10 +41,10 @@ def late_stacks(ctx: FunctionWriter, avals: Sequence[ShapedArray], operands: Seq
     """Zeros for the results that a loop stacks, made after its operands; None if plain zeros will do."""
     if not ctx.module.uses_cpu_kernels or ctx.module.loop_depth or not all(aval.dtype in _FLOATS for aval in avals):
         return None
-    made = [v for v in operands if v.name[1].isdigit() and v.dtype in _FLOATS and v.aval.size > 0]  # neither constants nor arguments
+    made = [(v.order, v) for v in operands if v.order is not None and v.dtype in _FLOATS and v.aval.size > 0]
     if not made or sum(map(num_bytes, avals)) < MIN_BYTES:
         return None
-    last = max(made, key=lambda v: int(v.name[1:].partition("#")[0]))  # values are numbered as they are made
+    last = max(made, key=itemgetter(0))[1]
     rank, dtype = last.aval.ndim, last.dtype
     first = ctx.emit("stablehlo.slice", [last], results=[ShapedArray((1,) * rank, dtype)], attributes={
         "start_indices": i64_array((0,) * rank), "limit_indices": i64_array((1,) * rank), "strides": i64_array((1,) * rank)})

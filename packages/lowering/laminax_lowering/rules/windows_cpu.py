@@ -54,7 +54,7 @@ def _moving_sum(ctx: FunctionWriter, x: Value, *, window_dimensions: tuple[int, 
     aval = x.aval
     if aval.ndim != 1 or aval.dtype not in _FLOATS or type(aval.size) is not int or not any(map(any, padding)) or min(padding[0]) < 0:
         return None
-    fewest = FEWEST_TERMS_OF_COMPUTED if x.name[1].isdigit() else FEWEST_TERMS  # other names are those of arguments and constants
+    fewest = FEWEST_TERMS if x.order is None else FEWEST_TERMS_OF_COMPUTED
     if window_dimensions[0] < SHORTEST_SUM or ctx.avals_out[0].size * window_dimensions[0] < fewest or ctx.module.loop_depth \
             or any(n != 1 for n in (*window["window_strides"], *window["base_dilation"], *window["window_dilation"])):
         return None

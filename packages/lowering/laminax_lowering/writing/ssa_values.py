@@ -24,6 +24,12 @@ class Value:
     shape: property = property(attrgetter("aval.shape"))
     dtype: property = property(attrgetter("aval.dtype"))
 
+    @property
+    def order(self) -> int | None:
+        """The place of the operation that made it in the order of writing; None for arguments and constants, which have other names."""
+        number = self.name[1:].partition("#")[0]
+        return int(number) if number.isdigit() else None
+
 
 class AtomValues(dict):
     """The values of a program's atoms: of variables as they are set, of literals when they are first asked for."""
