@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import logging
 import typing
 from unittest import mock
@@ -344,6 +345,29 @@ def test_none_for_the_shardings_of_the_arguments_holds_for_keywords_too():
 def test_heads_of_keys_divide_those_of_queries():
     with pytest.raises(ValueError, match="query heads must be a multiple of key/value heads, but got 5 vs 2"):
         laminax.nn.dot_product_attention(jnp.ones((1, 4, 5, 8)), jnp.ones((1, 4, 2, 8)), jnp.ones((1, 4, 2, 8)))
+
+
+class Status(enum.IntEnum):
+    """As quadax has it, whose loops carry a member of it."""
+    GOOD = 0
+    BAD = 3
+
+
+class Fraction(float):
+    """A number of Python's with a class of its own."""
+
+
+def test_members_of_an_enumeration_are_numbers_in_programs():
+    def worst(x):
+        return jnp.where(x > 1, Status.BAD, jnp.maximum(Status.GOOD, jnp.int32(0)))
+
+    for run in (laminax.jit, laminax.checkpoint, lambda f: f):
+        np.testing.assert_array_equal(run(laminax.vmap(lambda x: worst(x)))(jnp.arange(4.0)), [0, 0, 3, 3])
+        assert run(lambda x: Status.BAD + x)(2) == run(lambda x: x + Status.BAD)(2) == 5
+        assert run(lambda x: jnp.multiply(x, Fraction(0.5)))(np.float32(3)) == 1.5
+        assert run(lambda x: Status.BAD * x)(jnp.float32(2)).dtype == np.float32  # weak, as 3 is
+    assert laminax.lax.while_loop(lambda s: s[0] < 2, lambda s: (s[0] + 1, worst(s[0])), (0, Status.GOOD))[1] == 0
+    assert laminax.lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, worst(s[0])), (0, Status.GOOD))[1] == 3
 
 
 def test_mocks_of_arrays_are_arrays():

@@ -39,6 +39,8 @@ def as_dtype(x: Any, dtype: Any, weak: bool) -> Any:
         # a bool is a strong type: where it makes a strong number, a Python number, which is a weak one, will not do
         return _cast_scalar(x, dtype) if weak or type(x) is not bool else np.asarray(x).astype(dtype)[()]
     aval = get_aval(x)
+    if not hasattr(x, "shape") and isinstance(x, (int, float, complex)):  # of a class below these: a member of an IntEnum
+        return as_dtype(next(kind(x) for kind in (int, float, complex) if isinstance(x, kind)), dtype, weak)
     if aval.dtype == dtype:
         return x
     return op.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak)
