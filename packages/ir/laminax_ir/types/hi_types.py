@@ -45,6 +45,7 @@ class HiType(metaclass=_Interning):
     * for programs `str_short(short_dtypes=False)`: how the type is printed.
 
     Example:
+      >>> from dataclasses import dataclass
       >>> @dataclass(frozen=True)
       ... class PairType(HiType):
       ...     shape: tuple
