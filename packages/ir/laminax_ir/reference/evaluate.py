@@ -14,10 +14,10 @@ import numpy as np
 from laminax_ir.key_arrays.keys import from_records, to_records
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, Literal
 from laminax_ir.programs.primitive import Primitive, RuleTable
-from laminax_ir.recording.type_lowering import has_hi_types, lowered
+from laminax_ir.recording.type_lowering import bind_lowered, has_hi_types, lowered, needs_lowering
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
-from laminax_ir.types.hi_types import lowered_values, raised_values
+from laminax_ir.types.hi_types import lowered_values, raised_values, types_in_use
 
 if TYPE_CHECKING:
     from laminax_ir.programs.jaxpr import Var
@@ -57,6 +57,8 @@ def evaluate(jaxpr: ClosedJaxpr | Jaxpr, *args: ArrayLike) -> list[np.ndarray]:
 
 def evaluate_primitive(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     """Computes one operation on concrete operands: what `bind` does outside every transformation."""
+    if types_in_use() and needs_lowering(operands, params):
+        return bind_lowered(primitive, operands, params)
     avals = [get_aval(x) for x in operands]
     if params.get("out_sharding") is not None:  # derivatives of products of split values ask for it; values here are whole
         params = {**params, "out_sharding": None}
