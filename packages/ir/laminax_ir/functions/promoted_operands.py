@@ -40,7 +40,7 @@ def as_dtype(x: Any, dtype: Any, weak: bool) -> Any:
         return _cast_scalar(x, dtype) if weak or type(x) is not bool else np.asarray(x).astype(dtype)[()]
     aval = get_aval(x)
     if not hasattr(x, "shape") and isinstance(x, (int, float, complex)):  # of a class below these: a member of an IntEnum
-        return as_dtype(next(kind(x) for kind in (int, float, complex) if isinstance(x, kind)), dtype, weak)
+        return as_dtype(int(x) if isinstance(x, int) else float(x) if isinstance(x, float) else complex(x), dtype, weak)
     if aval.dtype == dtype:
         return x
     return op.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak)
