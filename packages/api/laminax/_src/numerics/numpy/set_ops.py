@@ -245,10 +245,10 @@ def contains(x: Any, element: Any) -> Array:
         raise TypeError(f"Array.__contains__: unsupported operand type {type(element)}. A number or a scalar array is expected")
     if len(x.shape) != 1:
         raise ValueError(f"Array.__contains__: search array must be one-dimensional, got {get_aval(x).str_short()}. "
-                         "jax.numpy.isin(element, array) takes any shape.")
+                         "laminax.numpy.isin(element, array) takes any shape.")
     if shape_of(element):
         raise ValueError(f"Array.__contains__: query value must be a scalar, got {get_aval(element).str_short()}. "
-                         "jax.numpy.isin(elements, array) tells it for each element.")
+                         "laminax.numpy.isin(elements, array) tells it for each element.")
     return (x == element).any()
 
 
