@@ -59,6 +59,8 @@ def update(kind: str, x: Any, index: Any, values: Any, *, indices_are_sorted: bo
     if values is not None:
         if isinstance(values, (list, tuple)):
             values = asarray(values)
+        if type(values) is bool and dtypes.issubdtype(x.dtype, dtypes.integer):
+            values = int(values)
         if type(values) is int and values >= 2**31 and dtypes.issubdtype(x.dtype, dtypes.unsignedinteger):
             values = x.dtype.type(values)  # which need not fit in the default integer dtype
         values = ensure_array(f"x.at[...].{kind}", values)
