@@ -379,9 +379,9 @@ unary("random_bits", lambda x: laminax.random.bits(laminax.random.key(5), x.shap
 
 
 def nested(name: str, apply: Callable[..., Any], is_exact: bool = False, needs: Callable[[Drawing], Sequence[int] | None] | None = None,
-           bodies: int = 1, leading: bool = False) -> None:
+           bodies: int = 1, leading: bool = False, without: str | None = None) -> None:
     """An operation on one value with programs inside, each of which takes that value, or a row of it, and a value beside it, and gives
-    back the type of the first."""
+    back the type of the first. `without` is the operation that they must not contain, since it has no such derivative."""
     def draw(drawing: Drawing) -> Step | None:
         if drawing.body is None:
             return None
@@ -393,6 +393,8 @@ def nested(name: str, apply: Callable[..., Any], is_exact: bool = False, needs: 
         kind, beside = drawing.kinds[i], drawing.kinds[j if j is not None else i]
         kind = Kind(kind.shape[1:] if leading else kind.shape, kind.dtype, False)
         made = tuple(drawing.body((kind, Kind(beside.shape, beside.dtype, beside.is_exact)), kind) for _ in range(bodies))
+        if without is not None and any(program.contains(without) for program in made):
+            return None
         return Step(name, (*first, i, j if j is not None else i), {}, made)
 
     OPERATIONS[name] = Operation(draw, lambda step, values: apply(step.bodies, *values), is_exact)
@@ -424,8 +426,8 @@ nested("jit", lambda bodies, x, y: laminax.jit(bodies[0])(x, y)[0])
 nested("checkpoint", lambda bodies, x, y: laminax.checkpoint(bodies[0])(x, y)[0])
 nested("vmap", lambda bodies, x, y: laminax.vmap(lambda row: bodies[0](row, y)[0])(x), leading=True)
 nested("map", lambda bodies, x, y: lax.map(lambda row: bodies[0](row, y)[0], x), leading=True)
-nested("grad", lambda bodies, x, y: jnp.tanh(laminax.grad(lambda x: jnp.sum(bodies[0](x, y)[0]))(x)))
-nested("jvp", lambda bodies, x, y: jnp.tanh(laminax.jvp(lambda x: bodies[0](x, y)[0], (x,), (jnp.ones_like(x),))[1]))
+nested("grad", lambda bodies, x, y: jnp.tanh(laminax.grad(lambda x: jnp.sum(bodies[0](x, y)[0]))(x)), without="while_loop")
+nested("jvp", lambda bodies, x, y: jnp.tanh(laminax.jvp(lambda x: bodies[0](x, y)[0], (x,), (jnp.ones_like(x),))[1]), without="custom_vjp")
 nested("custom_vjp", lambda bodies, x, y: _with_own_derivative(bodies[0])(x, y))
 nested("custom_jvp", lambda bodies, x, y: _with_own_tangent(bodies[0])(x, y))
 nested("composite", lambda bodies, x, y: jnp.vectorize(lambda a: jnp.sin(a) * 2)(bodies[0](x, y)[0]))

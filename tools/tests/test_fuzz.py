@@ -25,6 +25,14 @@ def test_a_seed_draws_the_same_program():
     assert drawn_program(11).text() == drawn_program(11).text() != drawn_program(12).text()
 
 
+@pytest.mark.parametrize("outer, inner", [("grad", "while_loop"), ("jvp", "custom_vjp")])
+def test_programs_inside_have_the_derivatives_that_are_taken(outer, inner):
+    """Seed 910450 drew the gradient of a loop without a known end."""
+    steps = [step for seed in (910450, *range(40)) for step in drawn_program(seed, 12).steps]
+    inside = [body for step in steps if step.name == outer for body in step.bodies]
+    assert inside and not any(body.contains(inner) for body in inside)
+
+
 def test_the_types_of_a_program_are_those_of_its_values():
     program = drawn_program(5)
     values = program(*drawn_inputs(np.random.default_rng(0), program.inputs))
