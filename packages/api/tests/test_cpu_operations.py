@@ -85,3 +85,24 @@ def test_against_numpy():
     cumulative, weights = np.cumsum([0.1, 0.2, 0.3, 0.4]), np.array([0.1, 0.2, 0.3, 0.4], np.float32)
     drawn = np.asarray(random.choice(random.key(3), 4, (20_000,), p=weights))
     np.testing.assert_allclose(np.bincount(drawn) / 20_000, np.diff(cumulative, prepend=0), atol=0.02)  # five standard deviations
+
+
+NOTHING, ONES = np.full((7000, 4, 4), -0.0, np.float32), np.ones((7000, 4, 4), np.float32)
+SUMS = {
+    "short sums": (lambda x, y: x.sum(-1), NOTHING, ONES),
+    "short sums in a loop": (lambda x, y: lax.fori_loop(0, 3, lambda _, total: x.sum(-1), y[..., 0]), NOTHING, ONES),
+    "a batch of products": (lambda x, y: x @ y, NOTHING, ONES),
+    "products in a loop": (lambda x, y: lax.fori_loop(0, 3, lambda _, total: x @ y, x), NOTHING[0], ONES[0]),
+    "a depthwise convolution": (lambda x, y: lax.conv_general_dilated(x, y, (1, 1), "VALID", feature_group_count=16),
+                                NOTHING.reshape(-1)[:2 * 16 * 2500].reshape(2, 16, 50, 50), ONES.reshape(-1)[:144].reshape(16, 1, 3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("kernels", [True, False])
+def test_sums_of_negative_zeros_are_zero(name, kernels):
+    """As reductions begin with 0: with -0 an angle is -pi instead of pi, and a reciprocal -inf."""
+    f, x, y = SUMS[name]
+    with config.cpu_kernels(kernels):
+        total = np.asarray(laminax.jit(lambda x, y: f(x, y))(x, y))
+    np.testing.assert_array_equal(np.arctan2(total, -1), np.full(total.shape, np.pi, np.float32))

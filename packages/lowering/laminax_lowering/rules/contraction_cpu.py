@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from laminax_ir.ops.contraction import dot_general_p, free_axes
-from laminax_ir.ops.elementwise import add, mul, optimization_barrier_flat
+from laminax_ir.ops.elementwise import mul, optimization_barrier_flat
 from laminax_ir.ops.shape import broadcast_in_dim, reshape, transpose
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.options.config import enable_x64
@@ -31,6 +31,7 @@ from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.dot_algorithms import DotAlgorithm, DotAlgorithmPreset
+from laminax_lowering.rules.sums_of_terms import sum_from_zero
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import cpu_kernel
 from laminax_lowering.writing.ssa_values import Value
@@ -99,10 +100,10 @@ def _sum_of_outer_products(a: Any, b: Any, dimension_numbers: Any, shape: tuple[
 
     a, b = in_terms(a, a_batch, a_contracting), in_terms(b, b_batch, b_contracting)
     every = (count, a.shape[2], b.shape[2])
-    total: Any = None
-    for i in range(terms):
+
+    def outer_product(i: int) -> Any:
         column = reshape(slice_in_dim(a, i, i + 1, axis=1), (count, a.shape[2]))
         row = reshape(slice_in_dim(b, i, i + 1, axis=1), (count, b.shape[2]))
-        term = mul(broadcast_in_dim(column, every, (0, 1)), broadcast_in_dim(row, every, (0, 2)))
-        total = term if total is None else add(total, term)
-    return reshape(total, shape)
+        return mul(broadcast_in_dim(column, every, (0, 1)), broadcast_in_dim(row, every, (0, 2)))
+
+    return reshape(sum_from_zero(map(outer_product, range(terms))), shape)

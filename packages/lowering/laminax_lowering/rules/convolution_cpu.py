@@ -33,6 +33,7 @@ from laminax_ir.ops.slicing import slice as slice_of
 from laminax_ir.options.config import enable_x64
 from laminax_ir.types import dtypes
 from laminax_lowering.rules.linalg_kernels import run_program
+from laminax_lowering.rules.sums_of_terms import sum_from_zero
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import cpu_kernel
 from laminax_lowering.writing.ssa_values import Value
@@ -147,15 +148,15 @@ def _shifted_products(c: _Convolution, x: Any, w: Any) -> Any:
     x = _with_axes(c.padded(x), numbers.lhs_spec, numbers.out_spec)
     c = replace(c, numbers=numbers._replace(lhs_spec=numbers.out_spec))
     kept = [i + (i > axis) for i in range(x.ndim)]  # the axes of x in a result whose features are split in two axes
-    total: Any = None
-    shape: tuple[int, ...] = ()
-    for tap in itertools.product(*map(range, c.window)):
+
+    def product_at(tap: tuple[int, ...]) -> Any:
         part = c.under_tap(x, tap)
         shape = (*part.shape[:axis], c.channels, multiplier, *part.shape[axis + 1:])
         weights = reshape(transpose(_weights_at(w, numbers.rhs_spec[2:], tap), numbers.rhs_spec), (c.channels, multiplier))
-        term = mul(broadcast_in_dim(part, shape, kept), broadcast_in_dim(weights, shape, (axis, axis + 1)))
-        total = term if total is None else add(total, term)
-    return reshape(total, (*shape[:axis], c.features, *shape[axis + 2:]))
+        return mul(broadcast_in_dim(part, shape, kept), broadcast_in_dim(weights, shape, (axis, axis + 1)))
+
+    total = sum_from_zero(map(product_at, itertools.product(*map(range, c.window))))
+    return reshape(total, (*total.shape[:axis], c.features, *total.shape[axis + 2:]))
 
 
 def _with_axes(x: Any, spec: Sequence[int], wanted: Sequence[int]) -> Any:

@@ -21,6 +21,7 @@ from laminax_ir.programs.primitive import Primitive
 from laminax_ir.recording.staging import stage
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.rules.sums_of_terms import sum_from_zero
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import cpu_kernel
 from laminax_lowering.writing.ssa_values import Value
@@ -100,7 +101,7 @@ def _short_sums(ctx: FunctionWriter, x: Value, *, axes: tuple[int, ...], out_sha
 def _terms(aval: ShapedArray) -> ClosedJaxpr:
     def fun(x: Any) -> list[Any]:
         terms = [reshape(slice_in_dim(x, i, i + 1, axis=x.ndim - 1), x.shape[:-1]) for i in range(x.shape[-1])]
-        return [functools.reduce(add, terms)]
+        return [sum_from_zero(terms)]
 
     with enable_x64(True):  # the program may have been traced in that mode, and have float64
         return stage(fun, [aval], "terms")
