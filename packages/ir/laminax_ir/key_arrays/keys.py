@@ -256,7 +256,7 @@ class PRNGKeyArray:
         raise TypeError("a key array has no truth value")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise TypeError("JAX array with PRNGKey dtype cannot be converted to a NumPy array. random.key_data(keys) gives its words.")
+        raise TypeError("JAX array with PRNGKey dtype cannot be converted to a NumPy array. Use random.key_data(keys) for its words.")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PRNGKeyArray, (self.impl, self.base)

@@ -348,10 +348,14 @@ def _erfcx(x: ArrayLike) -> Any:
 
 
 def _exp_of_square(x: Any) -> Any:
-    """exp(x**2) with the digits that rounding x**2 would lose: the square of x rounded to half of its digits is exact."""
+    """exp(x**2) with the digits that rounding x**2 would lose: the square of x rounded to half of its digits is exact.
+
+    By expm1 of the rest, since the compiler makes the exponential of a sum of a product of two.
+    """
     short = reduce_precision(x, 11, 25) if x.dtype == np.float64 else reduce_precision(x, 8, 11)
     power = jnp.exp(short * short)
-    return jnp.where(jnp.isfinite(power), power * jnp.exp(jnp.where(jnp.isfinite(power), (x - short) * (x + short), 0)), power)
+    rest = jnp.where(jnp.isfinite(power), (x - short) * (x + short), 0)
+    return jnp.where(jnp.isfinite(power), power + power * jnp.expm1(rest), power)
 
 
 @fused
