@@ -77,6 +77,17 @@ def layers(x, weights):
     return lax.scan(step, x, weights)[0]
 
 
+def test_functions_of_that_name_wait_for_all_their_operands():
+    """What a part need not wait for is known by the function that it calls, not by its name and those of its parameters."""
+    def own(x, out_of_order):
+        return x + out_of_order[0]
+
+    own.__name__ = own.__qualname__ = "program_order"
+    called = laminax.jit(own)
+    found = equations(program_order(lambda x, y: (jnp.sin(x), called(1.0, [y])), enforce=True), X, Y)
+    assert [each for each in found if each[0][:7] != "convert"] == [("sin", []), ("optimization_barrier", [0]), ("program_order", [1])]
+
+
 def test_values_and_transformations_are_those_without_an_order():
     rng = np.random.default_rng(0)
     x, weights = rng.normal(size=(2, 3)).astype(np.float32), rng.normal(size=(4, 3, 3)).astype(np.float32) / 3

@@ -2,4 +2,4 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"compiling.program_order": "program_order"})
+__all__, __getattr__, __dir__ = contents(__name__, {"parallel.program_order": "program_order"})

@@ -2,4 +2,4 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"compiling.xla_metadata": "scheduling_group xla_metadata_call"})
+__all__, __getattr__, __dir__ = contents(__name__, {"parallel.xla_metadata": "scheduling_group xla_metadata_call"})

@@ -3,4 +3,4 @@
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "compiling.xla_metadata": "fuse_limit must_fuse_call set_xla_metadata xla_metadata_call xla_metadata_call2"})
+    "parallel.xla_metadata": "fuse_limit must_fuse_call set_xla_metadata xla_metadata_call xla_metadata_call2"})

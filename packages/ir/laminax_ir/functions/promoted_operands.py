@@ -39,7 +39,7 @@ def as_dtype(x: Any, dtype: Any, weak: bool) -> Any:
         # a bool is a strong type: where it makes a strong number, a Python number, which is a weak one, will not do
         return _cast_scalar(x, dtype) if weak or type(x) is not bool else np.asarray(x).astype(dtype)[()]
     aval = get_aval(x)
-    if not hasattr(x, "shape") and isinstance(x, (int, float, complex)):  # of a class below these: a member of an IntEnum
+    if isinstance(x, (int, float, complex)) and not hasattr(x, "shape"):  # of a class below these: a member of an IntEnum
         return as_dtype(int(x) if isinstance(x, int) else float(x) if isinstance(x, float) else complex(x), dtype, weak)
     if aval.dtype == dtype:
         return x

@@ -17,6 +17,7 @@ class ProgramName(str):
     Attributes:
       traced_for: the transformation, "jit".
       func_name: the function's name.
+      function: the function while it lives, or None.
       func_src_info: the same with its place, "f at model.py:12".
       arg_names: the names of the program's arguments, from the function's parameters while the function lives.
       result_paths: the names of its results.
@@ -45,6 +46,11 @@ class ProgramName(str):
 
     def __reduce__(self) -> tuple[Any, ...]:  # the function stays here
         return SavedProgramName, (str(self), self.traced_for, self.func_name, self.func_src_info, self.arg_names, self.result_paths)
+
+    @property
+    def function(self) -> Callable | None:
+        """The function itself, while it lives."""
+        return self._fun()
 
     @property
     def func_src_info(self) -> str:

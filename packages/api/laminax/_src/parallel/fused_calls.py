@@ -18,8 +18,8 @@ from laminax_ir.types.avals import get_aval
 from laminax_ir.types.memory_spaces import MemorySpace
 
 from laminax._src.compiling.jit import jit
-from laminax._src.compiling.xla_metadata import xla_metadata_call
 from laminax._src.parallel.transfers import device_put
+from laminax._src.parallel.xla_metadata import xla_metadata_call
 
 
 def fused(*, out_spaces: Sequence[MemorySpace]) -> Callable[[Callable], Callable]:

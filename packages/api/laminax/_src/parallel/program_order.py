@@ -9,7 +9,9 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from types import FunctionType
+from typing import Any, cast
+from weakref import WeakSet
 
 from laminax_ir.ops.elementwise import optimization_barrier_p
 from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
@@ -19,6 +21,7 @@ from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.types.arguments import check_callable
 from laminax_ir.types.avals import ShapedArray
 
+from laminax._src.base.program_names import ProgramName
 from laminax._src.compiling.abstract_calls import make_jaxpr
 from laminax._src.compiling.jit import jit
 
@@ -79,6 +82,9 @@ def _check_parameters(f: Callable, names: Sequence[str]) -> None:
                          f"{', '.join(inspect.signature(f).parameters)}")
 
 
+_calls: WeakSet[FunctionType] = WeakSet()  # the functions that `_as_one_call` makes
+
+
 def _as_one_call(f: Callable, body: Callable, excluded: Sequence[str]) -> Callable:
     """f as a call of the program, in which those of its operands that need not wait are behind the others."""
     def program_order(layout: Any, in_order: list[Any], out_of_order: list[Any]) -> Any:
@@ -86,6 +92,7 @@ def _as_one_call(f: Callable, body: Callable, excluded: Sequence[str]) -> Callab
         waiting, free = iter(in_order), iter(out_of_order)
         args, kwargs = tree_unflatten(tree, [next(free if alone else waiting) for alone in is_free])
         return body(*args, **kwargs)
+    _calls.add(cast(FunctionType, program_order))
     called = jit(program_order, static_argnums=0)
 
     @wraps(f)
@@ -149,7 +156,9 @@ def with_barriers(jaxpr: Jaxpr, strict_in: bool = False, strict_out: bool = Fals
 
 def _waiting_operands(eqn: JaxprEqn) -> Sequence[Atom]:
     """The operands of an equation, less those that a call made by `program_order` has excluded: they are its last."""
-    called = eqn.params.get("jaxpr") if eqn.params.get("name") == "program_order" else None
-    names = getattr(called.jaxpr.debug_info, "arg_names", ()) if isinstance(called, ClosedJaxpr) else ()
-    free = sum(name.startswith("out_of_order[") for name in names)
+    called = eqn.params.get("jaxpr")
+    name = called.jaxpr.debug_info if isinstance(called, ClosedJaxpr) else None
+    if not isinstance(name, ProgramName) or not isinstance(name.function, FunctionType) or name.function not in _calls:
+        return eqn.invars
+    free = sum(argument.startswith("out_of_order[") for argument in name.arg_names)
     return eqn.invars[:len(eqn.invars) - free]
