@@ -43,6 +43,12 @@ def test_private_modules_of_jax_are_reached_without_an_import():
         print(laminax._src.core.trace_state_clean())""") == "True"
 
 
+@pytest.mark.parametrize("name", laminax._src.PRIVATE_MODULES)
+def test_what_stands_for_a_private_module_can_be_imported(name):
+    """`xla_metadata` was moved to another room, and its entry still named the old one."""
+    assert getattr(laminax._src, name) is importlib.import_module(laminax._src.PRIVATE_MODULES[name])
+
+
 def test_any_private_module_may_be_imported_first():
     """Importing one puts the layers together."""
     assert run_python("""

@@ -22,12 +22,12 @@ setup.compose()
 array_methods.install()
 
 _STANDS_FOR = {
-    "compiling": "compilation_cache stages xla_metadata",
+    "compiling": "compilation_cache stages",
     "names": """
         ad_util api api_util compiler core dispatch dtypes extend hijax public_test_util state traceback_util tree_util
         util xla_bridge""",
     "numerics": "flatten_util",
-    "parallel": "custom_partitioning pmap shard_map",
+    "parallel": "custom_partitioning pmap shard_map xla_metadata",
     "placement": "distributed",
 }
 # The name of a module of `jax._src`, and of the module that stands for it.
