@@ -111,6 +111,23 @@ def test_what_a_callback_raises_is_the_same_error_compiled_or_not(callback, jit)
         laminax.block_until_ready(jit(lambda x: callback(lambda x: x[:2], S, x))(X))
 
 
+@pytest.mark.parametrize("call, name", [
+    (lambda fail, x: laminax.pure_callback(fail, SCALAR, x), "pure_callback"), (lambda fail, x: io_callback(fail, None, x), "io_callback"),
+    (lambda fail, x: laminax.debug.callback(fail, x), "debug.callback")])
+@pytest.mark.parametrize("jit", [True, False])
+def test_a_failure_is_logged_with_its_traceback_since_nobody_may_wait_for_the_program(call, name, jit, caplog):
+    def fail(x):
+        raise KeyError("out of luck")
+
+    run = laminax.jit(partial(call, fail)) if jit else partial(call, fail)
+    with pytest.raises(Exception, match="out of luck"):
+        laminax.block_until_ready(run(1.0))
+        laminax.effects_barrier()
+    (record,) = caplog.records
+    assert record.message == f"jax.{name} failed: the callback fail raised" and record.levelno == logging.ERROR
+    assert "Traceback (most recent call last)" in caplog.text and "KeyError: 'out of luck'" in caplog.text
+
+
 def test_effects_happen_in_every_run():
     seen = []
     f = laminax.jit(lambda x: io_callback(lambda x: seen.append(x.tolist()), None, x) or x + 1)

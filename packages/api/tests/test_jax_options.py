@@ -95,6 +95,10 @@ def test_what_checkpoint_keeps_is_logged(caplog):
     caplog.clear()
     laminax.grad(fun)(3.0)
     assert caplog.text == ""
+    with caplog.at_level(logging.DEBUG, "laminax"):
+        laminax.grad(fun)(3.0)
+    (record,) = [r for r in caplog.records if "remat-decorated" in r.message]
+    assert record.levelno == logging.DEBUG and "saving these intermediates:\n  f32[] from cos" in record.message
 
 
 def test_logs_on_stderr(capsys):

@@ -83,7 +83,7 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
           arg_memories: Sequence[str | None] | None = None, result_memories: Sequence[str | None] | None = None,
           arg_layouts: Sequence[str | None] | None = None, result_layouts: Sequence[str | None] | None = None,
           inline_consts: bool = False, cpu_kernels: bool = False, has_new_cpu_compiler: bool = False,
-          device_mesh: AbstractMesh | None = None) -> LoweredModule:
+          device_mesh: AbstractMesh | None = None, devices: Sequence[Any] = ()) -> LoweredModule:
     """Writes a program as a StableHLO module.
 
     Args:
@@ -109,6 +109,7 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
       has_new_cpu_compiler: for these kernels, whether the compiler is that of jaxlib 0.12, whose sort by a plain comparison puts NaN last.
       device_mesh: for the program of one device among those of a mesh, the mesh: its axes are named axes, along which collectives
         communicate between partitions.
+      devices: those that the compiler splits the module over, in the order of their numbers, for operations that name one.
 
     Raises:
       ValueError: for an unknown platform, none, or one twice.
@@ -126,7 +127,7 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
                       _result_layouts(closed.jaxpr, result_layouts))
     with paused_collection(), without_mesh():  # rules make programs that serve all modules
         module = ModuleContext(platforms, _module_name(name), plan_calls(closed.jaxpr), axis_env)
-        module.num_partitions = num_partitions
+        module.num_partitions, module.devices = num_partitions, tuple(devices)
         if device_mesh is not None:
             module.manual_mesh, module.manual_axes = device_mesh, frozenset(device_mesh.axis_names)
             module.axis_env = dict(device_mesh.shape)

@@ -96,3 +96,24 @@ def test_the_token_goes_through_loops_and_branches():
     assert "(tensor<f32>, tensor<i1>) -> (tensor<f32>, tensor<i1>)" in text
     text = lower(stage(lambda x: [while_loop(lambda c: note(c) < 3.0, lambda c: c + 1.0, x)], [scalar])).text
     assert "(tensor<i1>, tensor<f32>, tensor<i1>) -> (tensor<i1>, tensor<f32>, tensor<i1>)" in text  # the condition's answer is carried
+
+
+class OnOneDevice:
+    """A sharding, as far as a callback asks."""
+
+    def __init__(self, device):
+        self.device_set = {device}
+
+
+@pytest.mark.parametrize("platform", ["cpu", "tpu"])
+def test_a_sharding_names_the_device_that_calls(platform):
+    def g(x):
+        return pure_callback(np.sin, ShapeDtypeStruct((3,), np.float32), x, sharding=OnOneDevice("c")),
+
+    text = lower(stage(g, [F32]), platform=platform, num_partitions=4, devices="abcd").text
+    assert "sdy.mesh @maximal_mesh_2 = <[], device_ids=[2]>" in text and "maximal_mesh_0" not in text
+    calls = [line for line in text.splitlines() if re.search("stablehlo.(send|recv|custom_call)", line)]
+    assert calls and all("@maximal_mesh_2, []>" in line for line in calls)
+    with pytest.raises(ValueError, match="specifies a device, c, that is not in the device assignment"):
+        lower(stage(g, [F32]), platform=platform, num_partitions=2, devices="ab")
+    assert "maximal" not in lower(stage(g, [F32]), platform=platform).text

@@ -175,3 +175,42 @@ def test_callbacks_where_the_compiler_splits_the_other_axes():
 
     with pytest.raises(NotImplementedError, match="io_callback is not supported in a shard_map that runs along some axes of its mesh only"):
         laminax.jit(shard_map(g, mesh=MESH, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}, check_vma=False))(x)
+
+
+def on_device(number):
+    return laminax.sharding.SingleDeviceSharding(laminax.devices()[number])
+
+
+@pytest.mark.parametrize("options", [{}, {"ordered": True}])
+@pytest.mark.parametrize("callback", [laminax.pure_callback, io_callback])
+def test_a_sharding_says_which_device_calls(callback, options):
+    if callback is laminax.pure_callback and options:
+        pytest.skip("pure callbacks have no order")
+    seen = []
+
+    def host(x):
+        seen.append(np.array(x))
+        return x * 2
+
+    f = laminax.jit(lambda x: callback(host, shape_of(x), x, sharding=on_device(5), **options) + x)
+    np.testing.assert_allclose(np.asarray(f(put(A, "x", "y"))), A * 3, rtol=1e-6)
+    assert len(seen) == 1
+    np.testing.assert_array_equal(seen[0], A)
+    text = f.lower(put(A, "x", "y")).as_text()
+    number = [d.id for d in MESH.devices.flat].index(5)  # devices have the numbers of their places in the mesh
+    assert f"sdy.mesh @maximal_mesh_{number} = <[], device_ids=[{number}]>" in text and f"<@maximal_mesh_{number}, []>" in text
+    assert "maximal_mesh" not in f.lower(A).as_text()  # one device needs no such word
+
+
+def test_a_sharding_for_a_callback_must_be_one_of_a_device_of_the_program():
+    def call(x, sharding):
+        return laminax.pure_callback(np.negative, shape_of(x), x, sharding=sharding)
+
+    half = laminax.sharding.Mesh(np.array(laminax.devices()[:4]), ("x",))
+    x = laminax.device_put(A, laminax.NamedSharding(half, P("x")))
+    with pytest.raises(ValueError, match=r"specifies a device, .*7.*, that is not in the device assignment"):
+        laminax.jit(lambda x: call(x, on_device(7)))(x)
+    with pytest.raises(NotImplementedError, match="callbacks do not support specifying sharding inside of shard_map"):
+        shard_map(lambda x: call(x, on_device(0)), mesh=MESH, in_specs=P(("x", "y")), out_specs=P(("x", "y")))(A)
+    with pytest.raises(NotImplementedError, match="pure_callback only supports SingleDeviceSharding"):
+        call(A, laminax.NamedSharding(MESH, P("x")))

@@ -60,7 +60,16 @@ class FlatCallback:
         """The function's result. The function gets copies, since the arrays that a running program lends are gone afterwards."""
         with effects.call_context(flat) as leaves:
             args, kwargs = tree_unflatten(self.in_tree, leaves)
-            return self.fun(*args, **kwargs)
+            try:
+                return self.fun(*args, **kwargs)
+            except Exception:
+                self._log_failure()
+                raise
+
+    def _log_failure(self) -> None:
+        """Logs the error that is being handled: where a compiled program calls, nobody may wait for its results, and see the error."""
+        import logging  # 5 ms of import time that few need
+        logging.getLogger("laminax").exception("jax.%s failed: the callback %r raised", self.name, self)
 
     def _key(self) -> tuple[_Print | Callable, PyTreeDef, str]:
         return self.fun, self.in_tree, self.name
@@ -171,9 +180,11 @@ def announced_avals(name: str, result_shape_dtypes: Any) -> tuple[tuple[ShapedAr
     return tuple(avals), tree
 
 
-def _refuse_sharding(name: str, sharding: int | None) -> None:
-    if sharding is not None:
-        raise NotImplementedError(f"{name}: sharding={sharding!r} is not supported; leave it out")
+def _check_sharding(name: str, sharding: Any) -> None:
+    """Refuses a sharding that does not name one device."""
+    if sharding is not None and len(getattr(sharding, "device_set", ())) != 1:
+        raise NotImplementedError(f"{name} only supports SingleDeviceSharding, which says which device calls; got sharding={sharding!r} of "
+                                  f"type {type(sharding).__name__}")
 
 
 def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, sharding: Any = None,
@@ -188,7 +199,8 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
         result_shape_dtypes.
       result_shape_dtypes: pytree of objects with shape and dtype that announces the result.
       *args, **kwargs: arrays in containers.
-      sharding: not supported.
+      sharding: a `SingleDeviceSharding` of the device that calls, where the compiler splits the program over several; by default the
+        first one.
       vmap_method: what `vmap` does: "sequential" calls it once per example in a loop; "sequential_unrolled" the same
         without a loop; "expand_dims" calls it once with the batch in front of all arguments, of size 1 where an argument
         is not mapped; "broadcast_all" once, with unmapped arguments repeated; "legacy_vectorized" once, with unmapped
@@ -207,10 +219,10 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
     """
     if vmap_method not in VMAP_METHODS:
         raise ValueError(f"pure_callback: vmap_method must be one of the allowed methods {list(VMAP_METHODS)}, but got: {vmap_method}")
-    _refuse_sharding("pure_callback", sharding)
+    _check_sharding("pure_callback", sharding)
     leaves, flat = flat_arguments("pure_callback", callback, args, kwargs)
     avals, tree = announced_avals("pure_callback", result_shape_dtypes)
-    out = pure_callback_p.bind(*leaves, callback=flat, result_avals=avals, sharding=None, vmap_method=vmap_method)
+    out = pure_callback_p.bind(*leaves, callback=flat, result_avals=avals, sharding=sharding, vmap_method=vmap_method)
     return tree_unflatten(tree, out)
 
 
@@ -223,16 +235,17 @@ def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: A
         result_shape_dtypes.
       result_shape_dtypes: pytree of objects with shape and dtype that announces the result; may be None.
       *args, **kwargs: arrays in containers.
-      sharding: not supported.
+      sharding: a `SingleDeviceSharding` of the device that calls, where the compiler splits the program over several; by default the
+        first one.
       ordered: whether ordered callbacks are called in the order of the program; in `shard_map` and `pmap`, those of each device.
 
     Returns:
       Arrays in a container like result_shape_dtypes.
     """
-    _refuse_sharding("io_callback", sharding)
+    _check_sharding("io_callback", sharding)
     leaves, flat = flat_arguments("io_callback", callback, args, kwargs)
     avals, tree = announced_avals("io_callback", result_shape_dtypes)
-    out = io_callback_p.bind(*leaves, callback=flat, result_avals=avals, sharding=None, ordered=bool(ordered))
+    out = io_callback_p.bind(*leaves, callback=flat, result_avals=avals, sharding=sharding, ordered=bool(ordered))
     return tree_unflatten(tree, out)
 
 

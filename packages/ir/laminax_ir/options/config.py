@@ -242,7 +242,8 @@ Array(2., dtype=float32, weak_type=True)
 """,
 )
 log_checkpoint_residuals = define(
-    "log_checkpoint_residuals", False, boolean, "Log, as a warning, what each checkpointed function keeps for its derivative."
+    "log_checkpoint_residuals", False, boolean,
+    "Log what each checkpointed function keeps for its derivative as a warning; without it, that is logged for debugging only."
 )
 captured_constants_warn_bytes = define(
     "captured_constants_warn_bytes",

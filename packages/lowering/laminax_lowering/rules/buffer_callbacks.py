@@ -28,4 +28,4 @@ def _buffer_callback(ctx: FunctionWriter, *operands: Value, callback: FlatBuffer
     suffix = "_cmd_buffer" if command_buffer_compatible and ctx.platform != "cpu" else ""
     return emit_ffi_call(ctx, _TARGETS[ctx.platform] + suffix, operands, result_avals, has_side_effect=has_side_effect,
                          config={"index": f"{len(module.host_callbacks) - 1} : ui64"}, aliases=dict(input_output_aliases),
-                         is_on_first_device=module.num_partitions > 1 and module.manual_mesh is None)
+                         device_number=0 if module.num_partitions > 1 and module.manual_mesh is None else None)

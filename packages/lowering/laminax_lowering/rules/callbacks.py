@@ -1,7 +1,7 @@
 """Callbacks: custom calls for which XLA calls Python; on TPUs, which have none of this kind, transfers to the host and back.
 
 jaxlib's handler finds the function by its index in the list that is given to the compiler beside the text, and lends it NumPy arrays for
-the call. In a program that the compiler splits over several devices, the first device makes the call, with whole values. An ordered
+the call. In a program that the compiler splits over several devices, one device makes the call, with whole values. An ordered
 callback takes a token and returns one; see `context.current_token`. In a program per device each device's own calls are in their order.
 """
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from laminax_ir.ops.callbacks import FlatCallback
     from laminax_ir.programs.effects import DebugEffect, OrderedDebugEffect
     from laminax_ir.types.annotations import ArrayLike
+    from laminax_lowering.writing.module_context import ModuleContext
 
 _TARGETS = {"cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback",
             "rocm": "xla_ffi_python_gpu_callback"}
@@ -44,10 +45,12 @@ _PARTITIONED_TARGETS = {platform: target.replace("xla_ffi_", "xla_ffi_partitione
 
 
 def emit_callback(ctx: FunctionWriter, function: Callable[..., Sequence[np.ndarray]], operands: Sequence[Value],
-                  results: Sequence[ShapedArray], has_side_effect: bool, on_each_device: bool = False) -> list[Value]:
+                  results: Sequence[ShapedArray], has_side_effect: bool, on_each_device: bool = False, sharding: Any = None
+                  ) -> list[Value]:
     """Writes a call of a Python function of NumPy arrays, which returns a sequence of them.
 
-    With `on_each_device`, each device calls with its own parts of the operands; then there are no results.
+    With `on_each_device`, each device calls with its own parts of the operands; then there are no results. `sharding` says which device
+    calls in a program that the compiler splits; it is the first one by default.
     """
     module = ctx.module
     if on_each_device:
@@ -60,40 +63,64 @@ def emit_callback(ctx: FunctionWriter, function: Callable[..., Sequence[np.ndarr
     if has_side_effect and left_to_compiler(module):
         raise NotImplementedError("io_callback is not supported in a shard_map that runs along some axes of its mesh only: each device "
                                   "would call. Let it run along all axes, or use pure_callback or debug.callback.")
-    is_split = module.num_partitions > 1 and module.manual_mesh is None  # a program per device calls on every device
+    device_number = _calling_device(module, sharding)
     if ctx.platform == "tpu":
-        return emit_host_transfer(ctx, function, operands, results, is_split)
+        return emit_host_transfer(ctx, function, operands, results, device_number)
     module.host_callbacks.append(function)
     config = {"index": f"{len(module.host_callbacks) - 1} : ui64"}
     return emit_ffi_call(ctx, _TARGETS[ctx.platform], operands, results, config=config, has_side_effect=has_side_effect,
-                         is_on_first_device=is_split)
+                         device_number=device_number)
 
 
-def _emit_ordered(ctx: FunctionWriter, function: Callable, operands: Sequence[Value], results: Sequence[ShapedArray]) -> list[Value]:
+def _calling_device(module: ModuleContext, sharding: Any) -> int | None:
+    """The number of the device that calls; None where the module runs on one device, or as a program per device, which all call.
+
+    Raises:
+      NotImplementedError: for a sharding in a program per device.
+      ValueError: if its device is not among those of the program.
+    """
+    if module.num_partitions == 1:
+        return None
+    if module.manual_mesh is not None:
+        if sharding is not None:
+            raise NotImplementedError(f"callbacks do not support specifying sharding inside of shard_map or pmap, where each device calls; "
+                                      f"got {sharding}. Leave it out.")
+        return None
+    if sharding is None:
+        return 0
+    (device,) = sharding.device_set
+    if device not in module.devices:
+        raise ValueError(f"callback: the sharding specifies a device, {device}, that is not in the device assignment "
+                         f"{module.devices}. Give one of these devices.")
+    return module.devices.index(device)
+
+
+def _emit_ordered(ctx: FunctionWriter, function: Callable, operands: Sequence[Value], results: Sequence[ShapedArray],
+                  sharding: Any = None) -> list[Value]:
     def threaded(token: ArrayLike, *args: Any) -> tuple[Any, ...]:
         return token, *function(*args)
 
     before = current_token(ctx)
-    ctx.token, *out = emit_callback(ctx, threaded, [before, *operands], [before.aval, *results], True)
+    ctx.token, *out = emit_callback(ctx, threaded, [before, *operands], [before.aval, *results], True, sharding=sharding)
     return out
 
 
 @lowering_rule(op.pure_callback_p, platforms=_PLATFORMS)
 def _pure_callback(ctx: FunctionWriter, *operands: Value, callback: FlatCallback, result_avals: tuple[ShapedArray, ...],
-                   **_params: Any) -> list[Value]:
+                   sharding: Any, **_params: Any) -> list[Value]:
     def function(*args: ArrayLike) -> tuple[Any, ...]:
         return tuple(op.run_callback(callback, result_avals, args))
-    return emit_callback(ctx, function, operands, result_avals, False)
+    return emit_callback(ctx, function, operands, result_avals, False, sharding=sharding)
 
 
 @lowering_rule(op.io_callback_p, platforms=_PLATFORMS)
 def _io_callback(ctx: FunctionWriter, *operands: Value, callback: FlatCallback, result_avals: tuple[ShapedArray, ...], ordered: bool,
-                 **_params: Any) -> list[Value]:
+                 sharding: Any, **_params: Any) -> list[Value]:
     def function(*args: Any) -> tuple[Any, ...]:
         return tuple(op.run_callback(callback, result_avals, args))
     if ordered:
-        return _emit_ordered(ctx, function, operands, result_avals)
-    return emit_callback(ctx, function, operands, result_avals, True)
+        return _emit_ordered(ctx, function, operands, result_avals, sharding)
+    return emit_callback(ctx, function, operands, result_avals, True, sharding=sharding)
 
 
 @lowering_rule(op.debug_callback_p, platforms=_PLATFORMS)

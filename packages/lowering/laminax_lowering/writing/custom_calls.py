@@ -23,7 +23,7 @@ _INT32, _BOOL = np.dtype(np.int32), np.dtype(bool)
 def emit_ffi_call(ctx: FunctionWriter, target: str, operands: Sequence[Value], results: Sequence[ShapedArray], *,
                   config: Mapping[str, str] | None = None, batch_rank: int | None = None,
                   by_rows: bool = False, aliases: Mapping[int, int] | None = None, has_side_effect: bool = False,
-                  is_on_first_device: bool = False) -> list[Value]:
+                  device_number: int | None = None) -> list[Value]:
     """Calls a function of XLA's typed FFI.
 
     Args:
@@ -36,7 +36,7 @@ def emit_ffi_call(ctx: FunctionWriter, target: str, operands: Sequence[Value], r
       by_rows: whether matrices are kept by rows too.
       aliases: which operand (key) a result (value) may overwrite.
       has_side_effect: whether it runs also where nobody reads the results.
-      is_on_first_device: whether, of the devices that the compiler splits the module over, the first one makes the call.
+      device_number: which of the devices that the compiler splits the module over makes the call; None for a module that is not split.
 
     Returns:
       The results, as a list.
@@ -52,8 +52,8 @@ def emit_ffi_call(ctx: FunctionWriter, target: str, operands: Sequence[Value], r
     attributes["result_layouts"] = _layouts(results, matrix_rank)
     if aliases:
         attributes["output_operand_aliases"] = _aliases(aliases, is_tuple=len(results) > 1)
-    if is_on_first_device:
-        shardings = ", ".join([ctx.module.meshes.on_first_device()] * max(1, len(results)))
+    if device_number is not None:
+        shardings = ", ".join([ctx.module.meshes.on_device(device_number)] * max(1, len(results)))
         attributes["sdy.sharding"] = f"#sdy.sharding_per_value<[{shardings}]>"
     out = ctx.custom_call(target, operands, attributes, list(results))
     return [out] if isinstance(out, Value) else out

@@ -22,7 +22,7 @@ _SEND, _RECEIVE = 2, 3  # types of channels
 
 
 def emit_host_transfer(ctx: FunctionWriter, function: Callable[..., Sequence[np.ndarray]], operands: Sequence[Value],
-                       results: Sequence[ShapedArray], is_on_first_device: bool) -> list[Value]:
+                       results: Sequence[ShapedArray], device_number: int | None) -> list[Value]:
     """Writes a call of a Python function of NumPy arrays, as `emit_callback`, for a platform that sends and receives.
 
     TPUs receive no empty arrays: those are constants here. And a call needs something to wait for: without operands a number is
@@ -41,12 +41,12 @@ def emit_host_transfer(ctx: FunctionWriter, function: Callable[..., Sequence[np.
     sends, receives = [ctx.module.new_channel_number() for _ in sent], [ctx.module.new_channel_number() for _ in received]
     for value, channel in zip(sent, sends, strict=True):
         token, before = ctx.new_name(), token
-        ctx.lines.append(f'{token} = "stablehlo.send"({value.name}, {before}) {{{_attributes(ctx, channel, _SEND, is_on_first_device)}}} : '
+        ctx.lines.append(f'{token} = "stablehlo.send"({value.name}, {before}) {{{_attributes(ctx, channel, _SEND, device_number)}}} : '
                          f"({type_text(value.aval)}, {_TOKEN}) -> {_TOKEN}{ctx.loc}")
     found = []
     for aval, channel in zip(received, receives, strict=True):
         name, before = ctx.new_name(), token
-        ctx.lines.append(f'{name}:2 = "stablehlo.recv"({before}) {{{_attributes(ctx, channel, _RECEIVE, is_on_first_device)}}} : '
+        ctx.lines.append(f'{name}:2 = "stablehlo.recv"({before}) {{{_attributes(ctx, channel, _RECEIVE, device_number)}}} : '
                          f"({_TOKEN}) -> ({type_text(aval)}, {_TOKEN}){ctx.loc}")
         token = f"{name}#1"
         found.append(Value(f"{name}#0", aval))
@@ -55,13 +55,13 @@ def emit_host_transfer(ctx: FunctionWriter, function: Callable[..., Sequence[np.
     return [by_index[i] if i in by_index else _empty(ctx, aval) for i, aval in enumerate(results)]
 
 
-def _attributes(ctx: FunctionWriter, channel: int, kind: int, is_on_first_device: bool) -> str:
+def _attributes(ctx: FunctionWriter, channel: int, kind: int, device_number: int | None) -> str:
     entries: dict[str, Any] = {
         "channel_handle": f"#stablehlo.channel_handle<handle = {channel}, type = {kind}>", "is_host_transfer": "true",
         "mhlo.frontend_attributes": f'{{_xla_host_transfer_handler_name = "pjrt_rendezvous", _xla_host_transfer_rendezvous = "{channel}"}}'}
-    if is_on_first_device:
+    if device_number is not None:
         count = 1 if kind == _SEND else 2
-        entries["sdy.sharding"] = f"#sdy.sharding_per_value<[{', '.join([ctx.module.meshes.on_first_device()] * count)}]>"
+        entries["sdy.sharding"] = f"#sdy.sharding_per_value<[{', '.join([ctx.module.meshes.on_device(device_number)] * count)}]>"
     return ", ".join(f"{name} = {value}" for name, value in entries.items())
 
 

@@ -47,6 +47,7 @@ class ModuleContext:
         self.dimension_variables: tuple[str, ...] = ()  # of symbolic dimensions; see `dynamic_shapes`
         self.has_dynamic_shapes = False  # its own, or those of a program that it calls
         self.num_partitions = 1  # over how many devices the compiler splits the module
+        self.devices: tuple[Any, ...] = ()  # those devices, by their numbers, where they are known
         self.uses_cpu_kernels = False  # whether it is certain to run on one CPU device, and may be written for that
         self.has_new_cpu_compiler = False  # for these kernels: that of jaxlib 0.12, which writes more of them than that of 0.10
         self.loop_depth = 0  # how many loops are around what is being written

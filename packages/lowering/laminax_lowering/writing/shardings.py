@@ -22,7 +22,7 @@ class MeshTable:
 
     def __init__(self) -> None:
         self._names: dict[tuple, str] = {}
-        self._has_maximal = False
+        self._single: dict[int, None] = {}  # the numbers of devices that have values alone
 
     def name(self, mesh: Any) -> str:
         """The symbol of a mesh, `@mesh`; equal meshes share one."""
@@ -35,15 +35,15 @@ class MeshTable:
             found = self._names[axes] = f"@mesh_{len(self._names) - 1}" if self._names else "@mesh"
         return found
 
-    def on_first_device(self) -> str:
-        """The sharding that puts a value on the first device alone: `<@maximal_mesh_0, []>`."""
-        self._has_maximal = True
-        return "<@maximal_mesh_0, []>"
+    def on_device(self, number: int) -> str:
+        """The sharding that puts a value on one device alone, the first one: `<@maximal_mesh_0, []>`."""
+        self._single[number] = None
+        return f"<@maximal_mesh_{number}, []>"
 
     def lines(self) -> list[str]:
         """The operations that define the meshes."""
         listed = {name: ", ".join(f"{string_text(axis)}={size}" for axis, size in axes) for axes, name in self._names.items()}
-        maximal = ["sdy.mesh @maximal_mesh_0 = <[], device_ids=[0]>"] if self._has_maximal else []
+        maximal = [f"sdy.mesh @maximal_mesh_{number} = <[], device_ids=[{number}]>" for number in self._single]
         return [*(f"sdy.mesh {name} = <[{axes}]>" for name, axes in listed.items()), *maximal]
 
 

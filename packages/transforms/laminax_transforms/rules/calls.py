@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Iterable, Sequence
 
 from laminax_ir.ops.calls import bind_checkpoint, call_jaxpr, checkpoint_p, jit_p, name_p
@@ -94,7 +95,7 @@ def _checkpoint_linearize(primals: Sequence[Any], tangents: Sequence[Any], **par
     count = len(closed.out_avals)
     if not any(split.out_nonzero):
         return outputs[:count], [ZERO] * count
-    if config.log_checkpoint_residuals.value:
+    if config.log_checkpoint_residuals.value or "logging" in sys.modules:  # importing it takes 5 ms, and nobody listens
         _log_saved_values(closed, split)
     residuals = [*[primals[i] for i in split.used_inputs], *outputs[count:]]
     found = iter(_checkpoint_like(params, split.tangent, [*residuals, *(t for t in tangents if t is not ZERO)], split.used_inputs, True))
@@ -102,16 +103,19 @@ def _checkpoint_linearize(primals: Sequence[Any], tangents: Sequence[Any], **par
 
 
 def _log_saved_values(closed: ClosedJaxpr, split: Rematerialized) -> None:
-    """Logs the saved values, for the option `log_checkpoint_residuals`."""
-    import logging  # lazy: imported only if the option is set
+    """Logs the saved values: as a warning with the option `log_checkpoint_residuals`, else for debugging."""
+    import logging  # lazy: imported only if the option is set, or by somebody else
 
+    logger, level = logging.getLogger("laminax"), logging.WARNING if config.log_checkpoint_residuals.value else logging.DEBUG
+    if not logger.isEnabledFor(level):
+        return
     made = {v: eqn for eqn in split.primal.eqns for v in eqn.outvars}
     inputs = [f"  {closed.in_avals[i].str_short()}" for i in split.used_inputs]
     values = [f"  {v.aval.str_short()} from {describe_value(made[v]).removeprefix('output of ')}"
               for v in split.primal.jaxpr.outvars[len(closed.out_avals):]]
     parts = [f"saving {what}:\n" + "\n".join(lines) for what, lines in (("inputs with shapes", inputs), ("these intermediates", values))
              if lines]
-    logging.getLogger("laminax").warning("remat-decorated function %s", "\nand ".join(parts) or "saving nothing")
+    logger.log(level, "remat-decorated function %s", "\nand ".join(parts) or "saving nothing")
 
 
 @transpose_rule(checkpoint_p)

@@ -239,6 +239,7 @@ def write_module(closed: ClosedJaxpr, where: runtime.Device | Partitioning, plat
         return lower(closed, platform=platform or lowering_platform(where), cpu_kernels=cpu_kernels,
                      has_new_cpu_compiler=runtime.has_new_cpu_compiler(), **options)
     return lower(closed, platform=platform or lowering_platform(where.devices[0]), num_partitions=where.num_devices,
+                 devices=where.devices,
                  arg_shardings=writable_shardings(where.in_shardings, closed.in_avals),
                  result_shardings=writable_shardings(where.out_shardings, closed.out_avals),
                  arg_memories=memories(where.in_shardings, closed.in_avals),
