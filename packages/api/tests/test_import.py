@@ -82,6 +82,20 @@ def test_a_first_program_loads_what_it_needs():
         print("fine")""") == "fine"
 
 
+def test_a_first_call_loads_what_it_needs():
+    """The stages ahead of time are for who asks for them, a tenth of what `jit` loads."""
+    assert run_python("""
+        import sys
+        import laminax
+        f = laminax.jit(lambda x: x * 2 + 1)
+        f(1.0)
+        needless = {"laminax._src.compiling.compiled", "laminax._src.compiling.stages"}
+        assert not needless & sys.modules.keys(), needless & sys.modules.keys()
+        f.lower(1.0)
+        assert needless <= sys.modules.keys()
+        print("fine")""") == "fine"
+
+
 def test_a_first_array_loads_what_it_needs():
     """Arrays are made without what functions, transfers, products of matrices and checks need: a tenth of the time until there is one."""
     assert run_python("""

@@ -22,9 +22,9 @@ setup.compose()
 array_methods.install()
 
 _STANDS_FOR = {
-    "compiling": "compilation_cache stages",
+    "compiling": "stages",
     "names": """
-        ad_util api api_util compiler core dispatch dtypes extend hijax public_test_util state traceback_util tree_util
+        ad_util api api_util compilation_cache compiler core dispatch dtypes extend hijax public_test_util state traceback_util tree_util
         util xla_bridge""",
     "numerics": "flatten_util",
     "parallel": "custom_partitioning pmap shard_map xla_metadata",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from typing import Any, Sequence
 
-from laminax._src.compiling.stages import Compiled
+from laminax._src.compiling.compiled import Compiled
 
 __all__ = ["deserialize_and_load", "serialize"]
 

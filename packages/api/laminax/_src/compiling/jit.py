@@ -14,18 +14,16 @@ from weakref import ref
 import laminax_runtime as runtime
 from laminax_ir.ops.calls import Inline, KeptCall, call_jaxpr
 from laminax_ir.options import config
-from laminax_ir.options.records import Record
 from laminax_ir.pytrees.pytree import tree_unflatten
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.type_lowering import has_hi_types
 from laminax_ir.tracing.leaks import check_no_tracers
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.tracing.tracebacks import api_boundary, shorten
-from laminax_ir.types.arguments import check_callable, check_hashable
+from laminax_ir.types.arguments import check_callable
 from laminax_ir.types.array_layouts import in_use as layouts_in_use
 from laminax_ir.types.avals import ShapedArray
 
-from laminax._src.base.argument_names import resolve
 from laminax._src.base.leaf_names import argument_names, result_names
 from laminax._src.compiling.abstract_arguments import AvalHolder, as_abstract
 from laminax._src.compiling.checked_results import check_results, is_checking
@@ -45,54 +43,22 @@ from laminax._src.compiling.executables import (
 )
 from laminax._src.compiling.hi_calls import LoweredCall, run_with_hi_types
 from laminax._src.compiling.host_programs import host_program
+from laminax._src.compiling.jit_options import GivenOptions, JitOptions, jit_options
 from laminax._src.compiling.key_uses import mark_results, use_keys
 from laminax._src.compiling.recent_programs import Owner, recent_programs
 from laminax._src.compiling.ref_calls import run_with_refs
 from laminax._src.compiling.regions import compile_by_regions
 from laminax._src.compiling.sized_functions import SizedFunction, at_call
-from laminax._src.compiling.stages import Lowered, Traced
 from laminax._src.compiling.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
 from laminax._src.placement.layouts import chosen_layouts, layout_of, sharding_of
 from laminax._src.placement.partitioning import Partitioning, names_shardings, place
-from laminax._src.placement.sharding_arguments import UNSPECIFIED, ShardingTree, constrain, for_arguments, for_results, normal_tree
+from laminax._src.placement.sharding_arguments import UNSPECIFIED, constrain, for_arguments, for_results
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
     from laminax_runtime.running.dispatch import FastpathData
 
-    from laminax._src.compiling.abstracted_axes import AbstractedAxes
-
-
-class JitOptions(Record):
-    """The options of a jitted function, normalised; part of every key."""
-    static_argnums: tuple[int, ...] = ()
-    static_argnames: tuple[str, ...] = ()
-    donate_argnums: tuple[int, ...] = ()
-    donate_argnames: tuple[str, ...] = ()
-    keep_unused: bool = False
-    device: Any = None
-    inline: Inline | KeptCall = Inline.AUTO
-    compiler_options: tuple[tuple[str, Any], ...] = ()
-    in_shardings: ShardingTree | None = None
-    out_shardings: ShardingTree | None = None
-    runs_on_entered_mesh: bool = False
-    abstracted_axes: AbstractedAxes | None = None
-
-
-class _Given(Record):
-    """The options of `jit` as its caller gave them."""
-    in_shardings: Any
-    out_shardings: Any
-    static_argnums: int | Sequence[int] | None
-    static_argnames: str | Iterable[str] | None
-    donate_argnums: int | Sequence[int] | None
-    donate_argnames: str | Iterable[str] | None
-    keep_unused: bool
-    device: Any
-    backend: str | None
-    inline: Any
-    compiler_options: Mapping[str, Any]
-    abstracted_axes: Any = None
+    from laminax._src.compiling.stages import Lowered, Traced
 
 
 def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UNSPECIFIED,
@@ -142,15 +108,15 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
       ...     return lmbda * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
       >>> mean = jit(lambda x: x.sum() / x.shape[0], abstracted_axes={0: "n"})
     """
-    given = _Given(in_shardings, out_shardings, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device,
+    given = GivenOptions(in_shardings, out_shardings, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device,
                    backend, inline, compiler_options or {}, abstracted_axes)
     return partial(_jitted, "jit", given) if fun is None else _jitted("jit", given, fun)
 
 
-def _jitted(name: str, given: _Given, fun: Callable) -> Any:
+def _jitted(name: str, given: GivenOptions, fun: Callable) -> Any:
     check_callable(name, fun)
     fun = _weakly_referenceable(fun)
-    options = _options(fun, given, runs_on_entered_mesh=name == "pjit")
+    options = jit_options(fun, given, runs_on_entered_mesh=name == "pjit")
     jit_function = JitFunction(fun, options)
     wrapped = runtime.make_jit_function(
         fun, jit_function.name, jit_function.miss, static_argnums=options.static_argnums,
@@ -175,7 +141,7 @@ def pjit(fun: Callable, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UN
       >>> with Mesh(devices(), "x"):
       ...     pjit(f, in_shardings=PartitionSpec("x"))(x)
     """
-    given = _Given(in_shardings, out_shardings, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device,
+    given = GivenOptions(in_shardings, out_shardings, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device,
                    backend, inline, compiler_options or {})
     return _jitted("pjit", given, fun)
 
@@ -193,61 +159,8 @@ def _weakly_referenceable(fun: Callable) -> Callable:
     return fun
 
 
-def _options(fun: Callable, given: _Given, *, runs_on_entered_mesh: bool) -> JitOptions:
-    static = resolve(fun, given.static_argnums, given.static_argnames, "static")
-    donated = resolve(fun, given.donate_argnums, given.donate_argnames, "donate")
-    if not isinstance(given.keep_unused, bool):
-        raise TypeError(f"jit: keep_unused must be a bool, got {given.keep_unused!r}")
-    names, positions = set(static[1]) & set(donated[1]), set(static[0]) & set(donated[0])
-    if names or positions:
-        kind, first = ("names", repr(min(names))) if names else ("nums", repr(min(positions)))
-        raise ValueError(f"jit: static_arg{kind} and donate_arg{kind} cannot intersect, but argument {first} appears in both. "
-                         "A static argument has no buffer to donate: leave it out of one.")
-    in_shardings, out_shardings = _shardings(given)
-    check_hashable("jit", "the value of an option in compiler_options", *given.compiler_options.values())
-    return JitOptions(*static, *donated, given.keep_unused, _chosen_device(given.device, given.backend), _inline(given.inline),
-                      tuple(sorted(given.compiler_options.items())), in_shardings, out_shardings, runs_on_entered_mesh,
-                      None if given.abstracted_axes is None else _named_axes(given.abstracted_axes))
-
-
-def _named_axes(given: Any) -> AbstractedAxes:
-    from laminax._src.compiling.abstracted_axes import AbstractedAxes
-    return AbstractedAxes("jit", given)
-
-
-def _inline(given: Any) -> Inline | KeptCall:
-    if isinstance(given, (Inline, KeptCall)):
-        return given
-    if not isinstance(given, bool):
-        raise ValueError(f"jit: Invalid inline option: {given!r}; it must be a bool or an Inline, such as Inline.JAX_EARLY")
-    return Inline.JAX_LATE if given else Inline.AUTO
-
-
 # What calls say of it: False is not printed.
 _OF_CALLS: dict[Inline | KeptCall, bool | Inline] = {Inline.AUTO: False, Inline.JAX_LATE: True}
-
-
-def _shardings(given: _Given) -> tuple[ShardingTree | None, ShardingTree | None]:
-    trees = normal_tree("in_shardings", given.in_shardings), normal_tree("out_shardings", given.out_shardings)
-    for name, value in (("device", given.device), ("backend", given.backend)):
-        if value is not None and trees != (None, None):
-            what = "in_shardings" if trees[0] is not None else "out_shardings"
-            raise ValueError(f"jit: If backend or device is specified on jit, then {what} should not be specified. It says where the "
-                             f"function runs, and so does {name}={value}; leave one out.")
-    return trees
-
-
-def _chosen_device(device: Any, backend: str | None) -> Any:
-    """The device that device or backend names, or None."""
-    if device is not None and backend is not None:
-        raise ValueError(f"can't specify both a device and a backend for jit, got device={device} and backend={backend}")
-    if device is not None and not isinstance(device, runtime.Device):
-        raise TypeError(f"jit: device must be a device, one of laminax.devices(), got {device!r} of type {type(device).__name__}")
-    if backend is not None:
-        if not isinstance(backend, str):
-            raise TypeError(f"jit: backend must be the name of a platform, such as 'cpu', got {backend!r} of type {type(backend).__name__}")
-        return runtime.local_devices(backend=backend)[0]
-    return device
 
 
 _PROGRAM_KEY = ("the device", "the donated arguments", "keep_unused", "whether a device was given", "the compiler options")
@@ -347,6 +260,11 @@ class JitFunction:
         return outs
 
     def bind(self, call: Call, traced: TracedFunction) -> Any:
+        """The result of a call in a trace: a call equation, or with `Inline.JAX_EARLY` the operations of the program.
+
+        Raises:
+          ValueError: if the function has compiler options, which are for whole programs.
+        """
         closed, leaves = traced.closed, call.leaves
         if self.options.compiler_options:
             raise ValueError(f"{self.title}: `compiler_options` can only be passed to top-level `jax.jit`; got "
@@ -366,29 +284,40 @@ class JitFunction:
 
     def place(self, traced: TracedFunction, call: Call, are_types: bool = False,
               may_lack_devices: bool = False) -> runtime.Device | Partitioning:
-        """Where a call outside of traces runs; with `are_types` some arguments are known by type and sharding only, and with
-        `may_lack_devices` meshes without devices will do."""
+        """Where a call outside of traces runs.
+
+        Args:
+          traced: the traced function.
+          call: the call.
+          are_types: whether some arguments are known by type and sharding only.
+          may_lack_devices: whether meshes without devices will do.
+        """
         namer, mesh = call.namer(self.fun), self.mesh()
         given = self.formats(traced, call) if self.is_sharded else (None, None)
-        layouts: tuple = ()
-        if layouts_in_use or self.has_layouts or are_types:
-            check_no_tracers(call.leaves)
-            layouts = chosen_layouts(self.title, traced.closed, call.leaves, given, namer)
-            layouts = layouts if any(layout is not None for side in layouts for layout in side) else ()
+        layouts = self._layouts(traced, call, given, are_types)
         in_shardings, out_shardings = [side and [*map(sharding_of, side)] for side in given]
-        if all(sharding is None for side in (in_shardings, out_shardings) for sharding in side or ()):  # none is given
+        if any(sharding is not None for side in (in_shardings, out_shardings) for sharding in side or ()):
+            check_no_tracers(call.leaves)
+            where = place(self.name, traced.closed, call.leaves, in_shardings, out_shardings, namer, mesh=mesh,
+                          may_lack_devices=may_lack_devices)
+        else:
             device = execution_device(call.leaves, self.options.device, mesh)
-            is_bound = layouts or names_shardings(traced.general) or are_types and any(
+            is_bound = layouts is not None or names_shardings(traced.general) or are_types and any(
                 type(x) is AvalHolder and x.committed_sharding is not None for x in call.leaves)
             if device is not None and not is_bound:
                 return device
             where = place(self.name, traced.closed, call.leaves, namer=namer, device=self.options.device, mesh=mesh,
                           may_lack_devices=may_lack_devices)
-        else:
-            check_no_tracers(call.leaves)
-            where = place(self.name, traced.closed, call.leaves, in_shardings, out_shardings, namer, mesh=mesh,
-                          may_lack_devices=may_lack_devices)
-        return where.replace(in_layouts=layouts[0], out_layouts=layouts[1]) if layouts else where
+        return where if layouts is None else where.replace(in_layouts=layouts[0], out_layouts=layouts[1])
+
+    def _layouts(self, traced: TracedFunction, call: Call, given: tuple[list[Any] | None, list[Any] | None],
+                 are_types: bool) -> tuple[tuple, tuple] | None:
+        """The layouts of arguments and results; None if all are the platform's default."""
+        if not (layouts_in_use or self.has_layouts or are_types):
+            return None
+        check_no_tracers(call.leaves)
+        layouts = chosen_layouts(self.title, traced.closed, call.leaves, given, call.namer(self.fun))
+        return layouts if any(layout is not None for side in layouts for layout in side) else None
 
     def mesh(self) -> runtime.Mesh | None:
         """The mesh that calls run on, and that partition specs refer to, if there is one."""
@@ -461,8 +390,8 @@ class JitFunction:
         return found
 
     def lowered(self, traced: TracedFunction, call: Call, where: runtime.Device | Partitioning,
-                platform: str | None = None) -> LoweredModule:
-        """A traced call as StableHLO, for the devices where it runs or for another platform."""
+                platform: str | Sequence[str] | None = None) -> LoweredModule:
+        """A traced call as StableHLO, for the devices where it runs or for other platforms."""
         names, of_results = argument_names(self.fun, call.in_tree, [i for i, _ in call.static_args]), result_names(traced.out_tree)
         if (more := len(call.leaves) - len(names)) > 0 or len(of_results) < len(traced.general.out_avals):
             names = [*names, *[f"ref[{i}]" for i in range(more)]]
@@ -498,6 +427,7 @@ def clear_caches() -> None:
 @api_boundary
 def _trace(self: Any, *args: Any, **kwargs: Any) -> Traced:
     """Traces the function for arguments (arrays, or anything with shape and dtype) without running it."""
+    from laminax._src.compiling.stages import Traced
     jit_function: JitFunction = self._laminax_jit
     call, avals, traced = jit_function.traced(args, kwargs, as_abstract)
     return Traced(jit_function, call, avals, traced)

@@ -1,71 +1,39 @@
-"""The stages of a jitted function ahead of time: traced, lowered, compiled."""
+"""The stages of a jitted function ahead of time: traced, lowered, and compiled (`compiled.py`)."""
 
 from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Callable, NoReturn, Protocol, Sequence, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Mapping, NoReturn, Protocol, Sequence, cast, runtime_checkable
 
 import laminax_runtime as runtime
-from laminax_ir.key_arrays.keys import physical_aval
-from laminax_ir.options.records import Record
 from laminax_ir.programs.jaxpr import ClosedJaxpr
-from laminax_ir.pytrees.pytree import structure_errors, tree_flatten, tree_structure, tree_unflatten
+from laminax_ir.pytrees.pytree import tree_flatten, tree_unflatten
 from laminax_ir.recording.type_lowering import has_hi_types
-from laminax_ir.refs.refs import Ref, check_aliases
 from laminax_ir.symbolic.sized_programs import value_at_sizes
 from laminax_ir.symbolic.symbolic_dims import is_constant_shape
-from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types.arguments import check_hashable
-from laminax_ir.types.array_layouts import Format
-from laminax_ir.types.array_layouts import in_use as layouts_in_use
-from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_array_like
+from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval
 from laminax_ir.types.hi_types import HiType
 
 from laminax._src.compiling.abstract_arguments import AvalHolder
-from laminax._src.compiling.checked_results import check_results, is_checking
-from laminax._src.compiling.executables import (
-    Program,
-    check_none_deleted,
-    deleted_argument_error,
-    lowering_platform,
-    note_largest_buffers,
-    raise_if_out_of_memory,
-)
+from laminax._src.compiling.compiled import ArgInfo, Compiled, Signature, Stage
+from laminax._src.compiling.executables import lowering_platform
 from laminax._src.compiling.hi_calls import HiTypeUse, call_on_arrays
 from laminax._src.compiling.ref_calls import RefUse, pure_call
 from laminax._src.compiling.sized_functions import at_call
-from laminax._src.placement.partitioning import Partitioning, committed_sharding
+from laminax._src.placement.partitioning import Partitioning
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
-    from laminax_runtime.running.dispatch import FastpathData
 
-    from laminax._src.compiling.tracing import TracedFunction
+    from laminax._src.compiling.jit import JitFunction
+    from laminax._src.compiling.tracing import Call, TracedFunction
 
-
-def _struct(aval: ShapedArray, sharding: runtime.Sharding | None = None) -> ShapeDtypeStruct:
-    if isinstance(aval, HiType):
-        return aval
-    return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type)
+__all__ = ["ArgInfo", "Compiled", "CompiledForAllSizes", "CompilerOptions", "Lowered", "Traced", "Wrapped"]
 
 
 CompilerOptions = dict[str, str | bool]
-
-
-class ArgInfo(Record):
-    """The type of an argument, and whether its buffer may be overwritten."""
-
-    _aval: ShapedArray
-    donated: bool
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._aval.shape
-
-    @property
-    def dtype(self) -> Any:
-        return self._aval.dtype
 
 
 @runtime_checkable
@@ -81,65 +49,10 @@ class Wrapped(Protocol):
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
-class Signature(Record):
-    """The signature of a traced function: for each leaf of the arguments its type, donation and name; and the types of the results."""
-
-    name: str
-    in_tree: Any
-    out_tree: Any
-    in_avals: tuple[ShapedArray, ...]
-    out_structs: tuple[ShapeDtypeStruct, ...]
-    donated: tuple[bool, ...]
-    namer: Callable[[int], str]
-
-
-class _Stage:
-    """The base class of the stages: the arguments and results of the function.
-
-    `in_tree` is the arguments' structure as (args, kwargs), `out_info` the shapes and dtypes of the result.
-    """
-
-    def __init__(self, signature: Signature) -> None:
-        self._signature = signature
-
-    @property
-    def in_tree(self) -> Any:
-        return self._signature.in_tree
-
-    @property
-    def out_tree(self) -> Any:
-        return self._signature.out_tree
-
-    @property
-    def in_avals(self) -> Any:
-        """The types of the arguments: a pair of a tuple for positional arguments and a dict for keyword arguments."""
-        return tree_unflatten(self.in_tree, self._signature.in_avals)
-
-    @property
-    def args_info(self) -> Any:
-        """The arguments' types, and whether they are donated, in the structure of `in_avals`."""
-        signature = self._signature
-        return tree_unflatten(self.in_tree, [ArgInfo(aval, bool(d)) for aval, d in zip(signature.in_avals, signature.donated)])
-
-    @property
-    def donate_argnums(self) -> tuple[int, ...]:
-        """The numbers of the donated arguments, counting leaves."""
-        return tuple(i for i, is_donated in enumerate(self._signature.donated) if is_donated)
-
-    @property
-    def out_info(self) -> Any:
-        return tree_unflatten(self.out_tree, self._signature.out_structs)
-
-
-def _sharding_of_type(aval: ShapedArray) -> runtime.NamedSharding | None:
-    """The sharding in a type over explicit mesh axes, over a mesh without devices."""
-    return None if (split := getattr(aval, "_split", None)) is None else runtime.NamedSharding(split.mesh, split.spec)
-
-
-class Traced(_Stage):
+class Traced(Stage):
     """A function traced for given argument types; `jaxpr` is the program, with names for the sizes that `abstracted_axes` names."""
 
-    def __init__(self, jit_function: Any, call: Any, avals: Sequence[ShapedArray], traced: Any) -> None:
+    def __init__(self, jit_function: JitFunction, call: Call, avals: Sequence[ShapedArray], traced: TracedFunction) -> None:
         out_avals = traced.closed.out_avals
         shardings = [_sharding_of_type(aval) if given is None else given
                      for given, aval in zip(jit_function.result_shardings(traced) or [None] * len(out_avals), out_avals)]
@@ -152,6 +65,7 @@ class Traced(_Stage):
 
     @property
     def jaxpr(self) -> ClosedJaxpr:
+        """The program."""
         return self._traced.general
 
     @property
@@ -161,6 +75,7 @@ class Traced(_Stage):
 
     @property
     def fun_name(self) -> str:
+        """The function's name."""
         return self._jit_function.name
 
     @property
@@ -197,11 +112,23 @@ class Traced(_Stage):
         return Lowered(self, module, where, traced, call, ref_use)
 
 
-class Lowered(_Stage):
+def _sharding_of_type(aval: ShapedArray) -> runtime.NamedSharding | None:
+    """The sharding that a type over explicit mesh axes says, over the mesh of the type, which has no devices."""
+    return None if (split := getattr(aval, "_split", None)) is None else runtime.NamedSharding(split.mesh, split.spec)
+
+
+def _struct(aval: ShapedArray, sharding: runtime.Sharding | None = None) -> ShapeDtypeStruct:
+    """A result's type, as `out_info` shows it."""
+    if isinstance(aval, HiType):
+        return aval
+    return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type)
+
+
+class Lowered(Stage):
     """A function lowered to StableHLO for given argument types; compile it with `compile`."""
 
-    def __init__(self, stage: Traced, module: LoweredModule, where: runtime.Device | Partitioning, traced: Any, call: Any,
-                 ref_use: RefUse | HiTypeUse | None) -> None:
+    def __init__(self, stage: Traced, module: LoweredModule, where: runtime.Device | Partitioning, traced: TracedFunction,
+                 call: Call, ref_use: RefUse | HiTypeUse | None) -> None:
         super().__init__(stage._signature)
         self._jit_function = stage._jit_function
         self._traced = traced
@@ -224,6 +151,9 @@ class Lowered(_Stage):
         Args:
           dialect: "stablehlo" (default) or "hlo".
           debug_info: whether it has the lines and the names of scopes that operations come from.
+
+        Raises:
+          ValueError: for another dialect.
         """
         if dialect in (None, "stablehlo"):
             return runtime.printed_module(self._module.text, with_locations=debug_info)
@@ -232,7 +162,11 @@ class Lowered(_Stage):
         raise _unknown_dialect("as_text", dialect)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """The module as jaxlib's object: an MLIR module for "stablehlo" (default), an XLA computation for "hlo"."""
+        """The module as jaxlib's object: an MLIR module for "stablehlo" (default), an XLA computation for "hlo".
+
+        Raises:
+          ValueError: for another dialect.
+        """
         if dialect in (None, "stablehlo"):
             return runtime.mlir_module(self._module.text)
         if dialect == "hlo":
@@ -240,7 +174,7 @@ class Lowered(_Stage):
         raise _unknown_dialect("compiler_ir", dialect)
 
     def cost_analysis(self) -> dict[str, float]:
-        """XLA's estimates of flops, bytes accessed and so on, before optimisation."""
+        """XLA's estimates before optimisation, by name: "flops", "bytes accessed" and others."""
         return runtime.hlo_cost_analysis(self._static_text, self._device)
 
     @cached_property
@@ -251,9 +185,10 @@ class Lowered(_Stage):
 
     @property
     def _is_for_all_sizes(self) -> bool:
+        """Whether arguments have symbolic sizes."""
         return not all(isinstance(aval, HiType) or is_constant_shape(aval.shape) for aval in self._signature.in_avals)
 
-    def compile(self, compiler_options: dict[str, Any] | None = None, *,
+    def compile(self, compiler_options: Mapping[str, Any] | None = None, *,
                 device_assignment: Sequence[runtime.Device] | None = None) -> Compiled | CompiledForAllSizes:
         """Compiles the module for the devices it was lowered for; calls of the function itself then find it compiled.
 
@@ -263,7 +198,11 @@ class Lowered(_Stage):
           compiler_options: options of XLA by name.
           device_assignment: the devices, where it was lowered over a mesh that has none; as many as that mesh has places.
 
+        Returns:
+          The compiled function; it takes the dynamic arguments of the traced one.
+
         Raises:
+          TypeError: if something in `device_assignment` is no device, or the value of an option cannot be hashed.
           ValueError: if the devices are not those that it was lowered for, or of another platform.
           RuntimeError: if it was lowered for no devices and none are given, or more or fewer than it is for.
         """
@@ -281,9 +220,8 @@ class Lowered(_Stage):
         return Compiled(self._signature, program, self._ref_use)
 
 
-def _is_another_type(aval: Any, expected: Any) -> bool:
-    return (type(aval) is not type(expected) or isinstance(expected, HiType) or aval.shape != expected.shape
-            or aval.dtype != expected.dtype)
+def _unknown_dialect(method: str, dialect: Any) -> ValueError:
+    return ValueError(f"{method}: unknown dialect {dialect!r}; expected 'stablehlo' or 'hlo'")
 
 
 def _assigned(where: runtime.Device | Partitioning, given: Sequence[runtime.Device] | None) -> runtime.Device | Partitioning:
@@ -315,10 +253,10 @@ def _platform_of(devices: Sequence[runtime.Device]) -> str:
     return f" on platform {devices[0].platform.upper()}" if devices else ""
 
 
-class CompiledForAllSizes(_Stage):
+class CompiledForAllSizes(Stage):
     """A function lowered for symbolic sizes; the first call with some sizes compiles it for them, and nothing is traced."""
 
-    def __init__(self, signature: Signature, jit_function: Any, traced: TracedFunction, call: Any,
+    def __init__(self, signature: Signature, jit_function: JitFunction, traced: TracedFunction, call: Call,
                  compiler_options: dict[str, Any]) -> None:
         super().__init__(signature)
         self._jit_function = jit_function
@@ -359,8 +297,11 @@ class CompiledForAllSizes(_Stage):
     def at_shapes(self, shapes: Sequence[tuple[int, ...]]) -> Compiled:
         """The function compiled for arguments of given shapes.
 
+        Args:
+          shapes: one shape for each leaf of the arguments, in the order of `in_avals`.
+
         Raises:
-          TypeError: if they are not as it was lowered for.
+          TypeError: if they do not fit the types that it was lowered for.
         """
         signature = self._signature
         for i, (shape, aval) in enumerate(zip(shapes, signature.in_avals)):
@@ -377,201 +318,3 @@ class CompiledForAllSizes(_Stage):
         call.leaves = [AvalHolder(aval) for aval in avals]
         stage = Traced(self._jit_function, call, avals, at_call(self._traced, tuple(sorted(sizes.items()))))
         return cast(Compiled, stage.lower().compile(self._compiler_options))
-
-
-def _unknown_dialect(method: str, dialect: Any) -> ValueError:
-    return ValueError(f"{method}: unknown dialect {dialect!r}; expected 'stablehlo' or 'hlo'")
-
-
-class Compiled(_Stage):
-    """A compiled function; called with arguments of the types it was compiled for, the static ones left out."""
-
-    def __init__(self, signature: Signature, program: Program, ref_use: RefUse | HiTypeUse | None = None) -> None:
-        super().__init__(signature)
-        self._program = program
-        self._ref_use = ref_use
-
-    def __reduce__(self) -> tuple[type[Any], tuple[Signature, Program]]:
-        """Pickled for the same version of jaxlib, on the same kind of machine."""
-        signature = self._signature
-        if self._ref_use is not None:
-            raise TypeError(f"cannot pickle the compiled {self._name}, which has references to arrays of this process")
-        names = [signature.namer(i) for i in range(len(signature.in_avals))]
-        structs = tuple(ShapeDtypeStruct(s.shape, s.dtype, weak_type=s.weak_type) for s in signature.out_structs)
-        return Compiled, (signature.replace(namer=names.__getitem__, out_structs=structs), self._program)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return self._dispatch(*args, **kwargs)
-        except runtime.DeletedArrayError:
-            raise
-        except ValueError:  # jaxlib 0.10.2 raises ValueError for a deleted argument, and does not name the argument
-            leaves = tree_flatten((args, kwargs))[0]
-            try:
-                check_none_deleted(leaves)
-            except runtime.DeletedArrayError as error:
-                raise deleted_argument_error(error, f"the compiled {self._name}", leaves, self._path) from None
-            raise
-
-    @cached_property
-    def _dispatch(self) -> Callable[..., Any]:
-        """Runs a call; C++ runs later calls with arguments of the same types. On several devices each call is checked here."""
-        name, executable = self._signature.name, self._program.executable
-        return (runtime.make_eager_function(name, self._miss) if len(executable.devices) == 1
-                else lambda *args, **kwargs: self._run(args, kwargs)[0])
-
-    def _miss(self, *args: Any, **kwargs: Any) -> tuple[Any, FastpathData | None, bool]:
-        outs, flat_outs, leaves = self._run(args, kwargs)
-        return outs, None if self._ref_use is not None else self._program.fastpath(self.out_tree, flat_outs, leaves), False
-
-    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any], list[Any]]:
-        """The results, the flat results and the flat arguments."""
-        leaves, in_tree = tree_flatten((args, kwargs))
-        if in_tree != self.in_tree:
-            raise TypeError(self._describe_structure(args, kwargs))
-        avals = []
-        for position, leaf in enumerate(leaves):
-            if isinstance(leaf, Tracer):
-                raise TypeError("Cannot apply JAX transformations to a function lowered and compiled for a particular signature. "
-                                f"Detected argument of Tracer type {type(leaf)}: {self._path(position)} of {self._name} is {leaf!r}. "
-                                f"Transform {self._name} itself, or its jit, instead.")
-            if not is_array_like(leaf) and not isinstance(leaf, Ref):
-                raise TypeError(f"the compiled {self._name}: argument {self._path(position)} is not an array: {leaf!r}")
-            avals.append(get_aval(leaf))
-        wrong = [f"Argument '{self._path(i)}' compiled with {expected.str_short(short_dtypes=False)} and called with "
-                 f"{aval.str_short(short_dtypes=False)}"
-                 for i, (aval, expected) in enumerate(zip(avals, self._signature.in_avals))
-                 if aval is not expected and _is_another_type(aval, expected)]
-        if wrong:
-            raise TypeError("\n".join([
-                f"Argument types differ from the types for which this computation was compiled, {self._name}. The mismatches are:", *wrong,
-                "Convert the arguments, or lower and compile for these types (enable_x64 changes types too)."]))
-        values, use = leaves, self._ref_use
-        if use is not None:
-            check_aliases(self._name, "jit", leaves, use.closed_over, self._path)
-            values = use.values(leaves, donates=True)
-        self._check_shardings(values)
-        if layouts_in_use:
-            self._check_layouts(values)
-        try:
-            outs = self._program.run(values)
-            raise_if_out_of_memory(self._program, outs)
-            if is_checking():
-                check_results(outs, f"the compiled {self._name}")
-            return tree_unflatten(self.out_tree, outs if use is None else use.write_back(leaves, outs)), outs, leaves
-        except runtime.DeletedArrayError as error:
-            raise deleted_argument_error(error, f"the compiled {self._name}", leaves, self._path) from None
-        except runtime.XlaRuntimeError as error:
-            note_largest_buffers(error, f"the compiled {self._name}", self._program, self._path, len(leaves))
-            raise
-
-    def _check_layouts(self, leaves: Sequence[Any]) -> None:
-        """Arrays must have the layouts for which the program was compiled."""
-        wrong = []
-        for i, (leaf, wanted) in enumerate(zip(leaves, self._flat_input_formats)):
-            if isinstance(leaf, runtime.ArrayImpl) and leaf.committed and not leaf.is_deleted() and wanted.layout is not None:
-                found = leaf.format.layout
-                if found != wanted.layout:
-                    wrong.append(f"Argument {self._path(i)} with shape {get_aval(leaf).str_short(short_dtypes=False)}:\n  Passed layout: "
-                                 f"{found}\n  Required layout: {wanted.layout}")
-        if wrong:
-            raise ValueError("\n".join([
-                f"Computation was compiled for input layouts that disagree with the layouts of arguments passed to it, {self._name}. Here "
-                f"are the {len(wrong)} mismatches:", *wrong,
-                "Bring them there with device_put(x, format), or lower and compile for these layouts."]))
-
-    def _check_shardings(self, leaves: Sequence[Any]) -> None:
-        """Committed arguments of a program over several devices must be where it expects them."""
-        if len(self._program.executable.devices) == 1:
-            return
-        wrong = []
-        for i, (leaf, wanted) in enumerate(zip(leaves, self._flat_input_shardings)):
-            found = committed_sharding(leaf)
-            if found is not None and wanted is not None and not found.is_equivalent_to(wanted, physical_aval(get_aval(leaf)).ndim):
-                wrong.append(f"  {self._path(i)}, {get_aval(leaf).str_short()}, is {found}, and must be {wanted}")
-        if wrong:
-            raise ValueError("\n".join([
-                ("Computation was compiled for input shardings that disagree with the shardings of arguments passed to it. "
-                 f"Here are the mismatches, of the arguments of {self._name}:"),
-                *wrong, "Move them with device_put, or lower and compile for these shardings."]))
-
-    @cached_property
-    def _flat_input_shardings(self) -> list[Any]:
-        """One sharding per argument; None for an argument that the program does not take."""
-        executable = self._program.executable
-        found = iter(executable.in_shardings)
-        per_parameter = [next(found) if is_kept else None for is_kept in executable.kept]
-        return per_parameter[len(self._program.const_args):]
-
-    @property
-    def input_shardings(self) -> Any:
-        """The shardings of the arguments: a tuple for positional and a dict for keyword arguments; None for an unused argument."""
-        return tree_unflatten(self.in_tree, self._flat_input_shardings)
-
-    @property
-    def output_shardings(self) -> Any:
-        """The shardings of the results: a pytree like the result."""
-        return tree_unflatten(self.out_tree, self._program.executable.out_shardings)
-
-    @property
-    def input_formats(self) -> Any:
-        """The `Format`s (sharding and layout) of the arguments: a pair as in `input_shardings`; None for an unused argument."""
-        return tree_unflatten(self.in_tree, self._flat_input_formats)
-
-    @cached_property
-    def _flat_input_formats(self) -> list[Format]:
-        executable = self._program.executable
-        found = iter(map(runtime.layout_from_jaxlib, executable.parameter_layouts))
-        layouts = [next(found) if is_kept else None for is_kept in executable.kept][len(self._program.const_args):]
-        return [Format(layout, sharding) for layout, sharding in zip(layouts, self._flat_input_shardings, strict=True)]
-
-    @property
-    def output_formats(self) -> Any:
-        """The `Format`s (sharding and layout) of the results: a pytree like the result."""
-        executable = self._program.executable
-        return tree_unflatten(self.out_tree, [Format(runtime.layout_from_jaxlib(layout), sharding) for layout, sharding in
-                                              zip(executable.result_layouts, executable.out_shardings, strict=True)])
-
-    @property
-    def out_info(self) -> Any:
-        """Shape, dtype and sharding of each result: a pytree like the result, of `ShapeDtypeStruct`."""
-        return tree_unflatten(self.out_tree, [s.update(sharding=sharding) for s, sharding in
-                                              zip(self._signature.out_structs, self._program.executable.out_shardings)])
-
-    @property
-    def _name(self) -> str:
-        return self._signature.name
-
-    def _path(self, position: int) -> str:
-        return self._signature.namer(position)
-
-    def _describe_structure(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> str:
-        if (len(args), sorted(kwargs)) != (shape := self._shape_of_arguments()):
-            found = f"{len(args)} positional arguments and the keywords {sorted(kwargs)}"
-            detail = f"it takes {shape[0]} positional arguments and the keywords {shape[1]}, and was called with {found}"
-        else:
-            mismatch = next(iter(structure_errors(self.in_tree, (args, kwargs), exact=True)), None)
-            detail = str(mismatch("arguments", "compiled", "called")) if mismatch else \
-                f"it was compiled for {self.in_tree}, and called with {tree_structure((args, kwargs))}"
-        return (f"Function compiled with input pytree does not match the input pytree it was called with, {self._name}: "
-                f"{detail.rstrip('.')}. Static arguments are left out.")
-
-    def _shape_of_arguments(self) -> tuple[int, list[str]]:
-        args, kwargs = self.in_tree.children()
-        return len(args.children()), sorted(kwargs.node_data()[1])
-
-    def as_text(self) -> str:
-        """The optimised HLO."""
-        return self._program.executable.as_text()
-
-    def cost_analysis(self) -> dict[str, Any]:
-        """XLA's estimates of flops, bytes accessed and so on."""
-        return self._program.executable.cost_analysis()
-
-    def memory_analysis(self) -> Any:
-        """Bytes of arguments, results, temporaries and code."""
-        return self._program.executable.memory_analysis()
-
-    def runtime_executable(self) -> Any:
-        """The runtime's executable."""
-        return self._program.executable.loaded

@@ -10,8 +10,9 @@ from laminax_ir.programs.jaxpr import Jaxpr
 from laminax_ir.types.arguments import check_callable
 
 from laminax._src.base.leaf_names import result_names
+from laminax._src.compiling.compiled import Compiled
 from laminax._src.compiling.jit import jit
-from laminax._src.compiling.stages import Compiled, Lowered, Traced
+from laminax._src.compiling.stages import Lowered, Traced
 from laminax._src.compiling.tracing import trace_cache
 from laminax._src.explaining.compiled_costs import CompiledCosts, compiled_costs
 from laminax._src.explaining.differences import Difference, difference

@@ -22,7 +22,8 @@ from laminax._src.base.argument_names import resolve
 from laminax._src.compiling.abstract_arguments import as_abstract
 from laminax._src.compiling.abstract_calls import as_struct
 from laminax._src.compiling.executables import lowering_platform
-from laminax._src.compiling.jit import JitFunction, JitOptions
+from laminax._src.compiling.jit import JitFunction
+from laminax._src.compiling.jit_options import JitOptions
 from laminax._src.compiling.tracing import Call, argument_avals, function_name, trace_call
 
 # With tuple_args=None, more parameters than this become one tuple: some platforms limit their number.

@@ -30,7 +30,8 @@ from laminax_runtime.backends import processes
 from laminax_transforms.batching.named_axes import resolve_shared_sums
 
 from laminax._src.base.argument_names import resolve
-from laminax._src.compiling.jit import JitFunction, JitOptions
+from laminax._src.compiling.jit import JitFunction
+from laminax._src.compiling.jit_options import JitOptions
 from laminax._src.compiling.tracing import Call, argument_avals, function_name, trace_cache, trace_call
 from laminax._src.parallel.pmap_arrays import ProcessMeshes
 from laminax._src.placement.partitioning import Partitioning

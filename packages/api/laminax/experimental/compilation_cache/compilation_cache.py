@@ -2,4 +2,4 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"compiling.compilation_cache": "is_initialized reset_cache set_cache_dir"})
+__all__, __getattr__, __dir__ = contents(__name__, {"names.compilation_cache": "is_initialized reset_cache set_cache_dir"})
