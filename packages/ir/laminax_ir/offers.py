@@ -104,7 +104,7 @@ OFFERS: dict[str, str] = {
     "pytrees.wrapping": "alias wraps",
     "random.generators": "threefry_program word_program",
     "random.key_reuse": "key_uses",
-    "recording.discharge": "discharged pure_program with_refs_as_parameters without_refs",
+    "recording.discharge": "discharged_with_constants pure_program without_refs",
     "recording.evaluation": "eval_jaxpr jaxpr_as_fun",
     "recording.recordings": "RecordedFunction",
     "recording.staging": "stage",
@@ -117,7 +117,7 @@ OFFERS: dict[str, str] = {
     "symbolic.sized_programs": "at_sizes value_at_sizes",
     "symbolic.symbolic_bounds": "bounds",
     "symbolic.symbolic_dims": """
-        DimSize InconclusiveDimensionOperation SymbolicDim exceeds is_constant_shape is_dimension is_symbolic_dim
+        DimSize SymbolicDim exceeds is_constant_shape is_dimension is_symbolic_dim
         known_size max_dim min_dim size_of variable""",
     "symbolic.symbolic_parsing": "parse_dimension parse_shape",
     "symbolic.symbolic_scope": "SymbolicScope",

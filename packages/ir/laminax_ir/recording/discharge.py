@@ -60,6 +60,12 @@ class PureProgram(NamedTuple):
         outvars = self.closed.jaxpr.outvars
         return outvars[:len(outvars) - sum(self.written)]
 
+    def may_overwrite(self) -> tuple[bool, ...]:
+        """For each parameter, whether the array in it may be overwritten by its new value: it is read, and written to."""
+        jaxpr = self.closed.jaxpr
+        read = {v for eqn in jaxpr.eqns for v in eqn.invars if type(v) is Var}
+        return tuple([is_written and v in read for v, is_written in zip(jaxpr.invars, self.written)])
+
     def last_values(self) -> list[Any]:
         """For each parameter the variable of its last value: the parameter's own variable, if it is not written to."""
         finals = iter(self.closed.jaxpr.outvars[len(self.results):])
@@ -104,7 +110,13 @@ def without_refs(closed: ClosedJaxpr) -> ClosedJaxpr:
     return discharged(closed).closed
 
 
-def with_refs_as_parameters(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Ref]]:
+def discharged_with_constants(closed: ClosedJaxpr) -> tuple[PureProgram, list[Ref]]:
+    """The pure program of any program, and the references among its constants, which are the last parameters of the pure program."""
+    program, closed_over = _with_refs_as_parameters(closed)
+    return discharged(program), closed_over
+
+
+def _with_refs_as_parameters(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Ref]]:
     """A program with the references that it closes over as further parameters, and these references."""
     refs = [c for c in closed.consts if isinstance(c, Ref)]
     if not refs:
@@ -132,8 +144,7 @@ def pure_program(closed: ClosedJaxpr, args: Sequence[Any]) -> tuple[ClosedJaxpr,
       The pure program, its arguments, and a function that takes its results, writes the references' last values, and returns the other
       results.
     """
-    program, closed_over = with_refs_as_parameters(closed)
-    pure = discharged(program)
+    pure, closed_over = discharged_with_constants(closed)
     operands = [*args, *closed_over]
 
     def split_results(outs: Sequence[Any]) -> list[Any]:

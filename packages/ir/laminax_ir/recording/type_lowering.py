@@ -51,6 +51,8 @@ def _has_own_hi_types(jaxpr: Any) -> bool:
 
 def needs_lowering(operands: Sequence[Any], params: dict[str, Any]) -> bool:
     """Whether an operation has values of users' types: among its operands, in its programs, or as results."""
+    if not types_in_use():
+        return False
     if any(is_container(x) for x in operands):
         return True
     programs = [item for value in params.values() for item in (value if type(value) is tuple else (value,))

@@ -12,9 +12,10 @@ from typing import Any, Iterable, Sequence
 import numpy as np
 
 from laminax_ir.key_arrays.keys import physical_aval
-from laminax_ir.symbolic.symbolic_dims import InconclusiveDimensionOperation, SymbolicDim
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import InconclusiveDimensionOperation
 
 _ELEMENT_NAMES = {
     "bool": "i1", "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64",

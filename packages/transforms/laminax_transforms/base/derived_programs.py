@@ -7,9 +7,10 @@ from typing import Any, Callable, Hashable
 
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.symbolic.sized_programs import value_at_sizes
-from laminax_ir.symbolic.symbolic_dims import InconclusiveDimensionOperation, SymbolicDim
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim
 from laminax_ir.tracing.name_stacks import no_names
 from laminax_ir.tracing.trace import state
+from laminax_ir.types.errors import InconclusiveDimensionOperation
 
 
 def cached_by_jaxpr(transform: Callable) -> Callable:

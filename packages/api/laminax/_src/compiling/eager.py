@@ -26,7 +26,6 @@ from laminax_ir.tracing.trace import Tracer, current_trace, eval_trace, state, t
 from laminax_ir.tracing.tracebacks import api_boundary, shorten
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.dtypes import float0, supported_dtypes
-from laminax_ir.types.hi_types import types_in_use
 
 from laminax._src.base.phases import check_may_trace, phase
 from laminax._src.compiling.checked_results import check_results, is_checking
@@ -64,7 +63,7 @@ _RUN_ON_HOST = frozenset((Trait.CALLS_PYTHON, Trait.NAMES_AXES))  # a Python fun
 
 
 def _operation(primitive: Any, params: dict[str, Any]) -> Callable:
-    if types_in_use() and needs_lowering((), params):  # its operands may be of users' types, and its programs certainly have some
+    if needs_lowering((), params):  # its operands may be of users' types, and its programs certainly have some
         return partial(_run_lowered, primitive, params)
     if primitive.impl is not None:
         return partial(_run_impl, primitive, params)

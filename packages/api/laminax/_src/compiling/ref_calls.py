@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.options import config
 from laminax_ir.options.records import Record
-from laminax_ir.programs.jaxpr import Var
 from laminax_ir.pytrees.pytree import tree_unflatten
 from laminax_ir.refs.refs import Ref, ValueRef, check_aliases
-from laminax_ir.tracing.trace import eval_trace, state
+from laminax_ir.tracing.trace import is_tracing
 from laminax_ir.types.ref_types import AbstractRef
 
 from laminax._src.compiling.checked_results import check_results, is_checking
@@ -70,17 +69,13 @@ _QUESTION = ("without references",)
 
 def without_refs(traced: TracedFunction) -> tuple[TracedFunction, RefUse]:
     """The pure form of a traced function, and how to call it."""
-    closed_over = tuple([c for c in traced.closed.consts if isinstance(c, Ref)])
     found = traced.closed.derived.get(_QUESTION)
     if found is None:
-        from laminax_ir.recording.discharge import discharged, with_refs_as_parameters
-        pure = discharged(with_refs_as_parameters(traced.closed)[0])
-        jaxpr = pure.closed.jaxpr
-        used = {v for eqn in jaxpr.eqns for v in eqn.invars if type(v) is Var}
-        is_donated = tuple([is_written and v in used for v, is_written in zip(jaxpr.invars, pure.written)])
+        from laminax_ir.recording.discharge import discharged_with_constants
+        pure, closed_over = discharged_with_constants(traced.closed)
         function = TracedFunction(pure.closed, traced.out_tree, traced.name, traced.key)
-        found = traced.closed.remember(_QUESTION, (function, pure.written, is_donated))
-    return found[0], RefUse(closed_over, *found[1:])
+        found = traced.closed.remember(_QUESTION, (function, RefUse(tuple(closed_over), pure.written, pure.may_overwrite())))
+    return found
 
 
 def pure_call(traced: TracedFunction, call: Call) -> tuple[TracedFunction, PureCall, RefUse]:
@@ -104,7 +99,7 @@ def run_with_refs(jitted: JitFunction, call: Call, traced: TracedFunction) -> An
     """
     consts = traced.closed.consts
     check_aliases(function_name(jitted.fun), "jit", call.leaves, consts, call.namer(jitted.fun))
-    if state.trace is not eval_trace:
+    if is_tracing():
         return jitted.bind(call, traced)
     pure, use = without_refs(traced)
     donates = not is_checking() and not any(map(_is_spread, (*call.leaves, *use.closed_over)))

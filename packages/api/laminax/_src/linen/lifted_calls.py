@@ -11,7 +11,7 @@ from typing import Any, Callable, Hashable, Iterable, Mapping
 import numpy as np
 
 from laminax_ir.pytrees.pytree import broadcast_prefix, register_static, tree_leaves, tree_map
-from laminax_ir.tracing.trace import eval_trace, state
+from laminax_ir.tracing.trace import is_tracing
 from laminax_transforms import checkpoint as plain_checkpoint
 from laminax_transforms import vmap as plain_vmap
 
@@ -154,7 +154,7 @@ def remat(
                 inner = border.open(groups, keys)
                 return call(inner, *args, **kwargs), border.close(inner)
 
-            if state.trace is eval_trace:  # nothing is differentiated: operations run as they would without remat, with the same bits
+            if not is_tracing():  # nothing is differentiated: operations run as they would without remat, with the same bits
                 args = tuple(arg if i + 1 in static else tree_map(jnp.asarray, arg) for i, arg in enumerate(call.args))
                 result, written = pure(*border.take(), *args, **tree_map(jnp.asarray, call.kwargs))
             else:

@@ -2,7 +2,7 @@
 
 from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.refs.refs import Ref, freeze, new_ref
-from laminax_ir.tracing.trace import eval_trace, state
+from laminax_ir.tracing.trace import is_tracing
 from laminax_ir.types.memory_spaces import MemorySpace
 from laminax_ir.types.ref_types import AbstractRef
 
@@ -15,7 +15,7 @@ from laminax.extend.core.primitives import call_p, closed_call_p
 
 def trace_state_clean() -> bool:
     """Whether nothing is being traced in this thread."""
-    return state.trace is eval_trace
+    return not is_tracing()
 
 
 __all__ = ["AbstractRef", "Effects", "MemorySpace", "Ref", "call_p", "closed_call_p", "freeze", "new_ref", "physical_aval", "safe_map",

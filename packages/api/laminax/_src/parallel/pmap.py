@@ -21,7 +21,7 @@ from laminax_ir.pytrees.wrapping import wraps
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.manual_axes import manual_axes, running_along
-from laminax_ir.tracing.trace import eval_trace, state
+from laminax_ir.tracing.trace import is_tracing
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.arguments import as_int, check_callable, check_hashable
 from laminax_ir.types.avals import ShapedArray
@@ -293,7 +293,7 @@ class _PmapFunction(JitFunction):
 
     def answered_elsewhere(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, None, bool] | None:
         """In a program of several processes a call outside of traces is one of them all, each with its part."""
-        if processes.state.num_processes > 1 and not self.is_of_all and state.trace is eval_trace and self._is_over_processes():
+        if processes.state.num_processes > 1 and not self.is_of_all and not is_tracing() and self._is_over_processes():
             return self._run_over_processes(Call(args, kwargs, self.mapping.static, ())), None, False
         return None
 

@@ -14,7 +14,7 @@ from laminax_ir.recording.staging_trace import record_explicitly
 from laminax_ir.tracing.explicit_axes import context_mesh, out_sharding
 from laminax_ir.tracing.leaks import check_no_tracers
 from laminax_ir.tracing.manual_axes import manual_mesh
-from laminax_ir.tracing.trace import Tracer, is_tracing, state
+from laminax_ir.tracing.trace import Tracer, is_tracing
 from laminax_ir.types.abstract_meshes import AxisType
 from laminax_ir.types.array_layouts import Format
 from laminax_ir.types.avals import get_aval, split_aval
@@ -212,7 +212,7 @@ def put_traced(x: Any, sharding: runtime.Sharding, source: runtime.Sharding | No
         source = value.sharding
     if sharding.memory_kind == HOST_KIND:
         record_explicitly()
-    return state.trace.process(device_put_p, (x,), {"sharding": sharding, "source": source})
+    return device_put_p.bind(x, sharding=sharding, source=source)
 
 
 def evaluate(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:

@@ -14,7 +14,6 @@ from laminax_ir.ops.sharding import sharding_constraint_p
 from laminax_ir.options.records import Record
 from laminax_ir.pytrees.pytree import PyTreeDef, broadcast_over, structure_errors, tree_flatten, tree_unflatten
 from laminax_ir.tracing.manual_axes import mesh_of_shard_map
-from laminax_ir.tracing.trace import state
 from laminax_ir.types.array_layouts import AUTO, Format, Layout
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec
@@ -185,7 +184,7 @@ def bind_constraint(x: Any, sharding: runtime.Sharding, title: str, name: str, w
     if reason := runtime.misfit(sharding, aval.shape, what, may_be_padded=may_be_padded):
         raise ValueError(f"{title}: {name}, {aval.str_short()}, {reason}")
     _check_not_manual(sharding, title, name)
-    return state.trace.process(sharding_constraint_p, (x,), {"sharding": sharding})
+    return sharding_constraint_p.bind(x, sharding=sharding)
 
 
 def _check_not_manual(sharding: runtime.Sharding, title: str, name: str) -> None:
