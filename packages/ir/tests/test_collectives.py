@@ -11,6 +11,7 @@ from laminax_ir.ops.collectives import (
     all_to_all,
     axis_index,
     pbroadcast,
+    pcast,
     pmax,
     pmean,
     pmin,
@@ -103,6 +104,23 @@ def test_alone_on_an_axis():
         np.testing.assert_array_equal(psum_scatter(x, "i"), x[0])
         np.testing.assert_array_equal(ppermute(x, "i", []), 0 * x)
         assert axis_index("i") == 0
+
+
+@pytest.mark.parametrize("function, call", [
+    ("psum", lambda x: psum(x, "i")), ("pmax", lambda x: pmax(x, "i")), ("pmean", lambda x: pmean(x, "i")),
+    ("all_gather", lambda x: all_gather(x, "i")), ("psum_scatter", lambda x: psum_scatter(x, "i")),
+    ("all_to_all", lambda x: all_to_all(x, "i", 0, 0)), ("pbroadcast", lambda x: pbroadcast(x, "i", 0)),
+    ("axis_size", lambda x: x * axis_size("i")), ("pvary", lambda x: pcast(x, "i", to="varying")),
+])
+def test_a_name_that_nothing_defines(function, call):
+    with pytest.raises(NameError, match=f"Found an unbound axis name: i.*please call {function} under `laminax.shard_map`.*axis_name='i'"):
+        stage(lambda x: [call(x)], [ShapedArray((4,), F32)])
+
+
+@pytest.mark.parametrize("to, function", [("varying", "pvary"), ("reduced", "preduced"), ("unreduced", "vary_unreduced_cast")])
+def test_casts_outside_of_all_functions(to, function):
+    with pytest.raises(ValueError, match=f"{function} should be called under laminax.shard_map.*nothing runs along 'i' here"):
+        pcast(np.ones(3, F32), "i", to=to)
 
 
 def test_not_alone_on_an_axis():

@@ -269,10 +269,24 @@ def test_random_numbers_do_not_depend_on_how_they_are_split():
     (P("z"), ValueError, "'z' of P.* is not an axis of the mesh"),
     (P(None, None, "x"), ValueError, "3 entries"),
     (NamedSharding(AUTO, P("x")), ValueError, "Context mesh .* should match the mesh of sharding"),
+    (NamedSharding(MESH.abstract_mesh, P("x"), memory_kind="pinned_host"), ValueError,
+     "reshape: a sharding with memory_kind is not allowed as out_sharding.*device_put"),
 ])
 def test_out_shardings_that_do_not_fit(sharding, error, message):
     with laminax.set_mesh(MESH), pytest.raises(error, match=message):
         laminax.jit(lambda x: lax.reshape(x, (4, 8), out_sharding=sharding))(A)
+
+
+@pytest.mark.parametrize("mesh", [MESH, MESH.abstract_mesh])
+def test_results_are_not_made_in_the_memory_of_the_host(mesh):
+    """The memory was ignored."""
+    where = NamedSharding(mesh, P("x"), memory_kind="pinned_host")
+    with laminax.set_mesh(MESH):
+        for create in (lambda: jnp.full((8,), 0, out_sharding=where), lambda: random.normal(random.key(0), (8,), out_sharding=where),
+                       lambda: jnp.einsum("ij,jk->ik", A, A.T, out_sharding=where)):
+            for call in (create, laminax.jit(create)):
+                with pytest.raises(ValueError, match="sharding with memory_kind is not allowed as out_sharding"):
+                    call()
 
 
 def test_partition_specs_need_a_mesh_with_explicit_axes():

@@ -103,6 +103,24 @@ def test_values_are_made_terms_and_back():
     assert x.sharding.shard_shape((8, 4)) == (2, 4) and x.sharding.replicated_axes == frozenset()
 
 
+def test_terms_and_reduced_arrays_are_reshaped():
+    for sums in ({"unreduced": {"x"}}, {"reduced": {"y"}}):
+        shaped = jnp.reshape(on(A, **sums), (4, 8), out_sharding=P("y" if "unreduced" in sums else "x", **sums))
+        assert shaped.sharding.spec == P("y" if "unreduced" in sums else "x", None, **sums)
+        np.testing.assert_array_equal(np.asarray(reshard(shaped, P())), A.reshape(4, 8))
+
+
+@pytest.mark.parametrize("to_terms", [lambda c: reshard(c, P(unreduced={"x"})), lambda c: laminax.device_put(c, P(unreduced={"x"})),
+                                      lambda c: laminax.device_put(c, NamedSharding(MESH, P(unreduced={"x"})))])
+@pytest.mark.parametrize("close_over", [lambda: A, lambda: jnp.asarray(A), lambda: on(A, "x"), lambda: on(A, None, "y"), lambda: on(A),
+                                        lambda: laminax.device_put(A, laminax.devices()[0]), lambda: np.float32(3), lambda: jnp.float32(3)])
+def test_an_array_that_is_closed_over_is_the_sum_of_its_terms(close_over, to_terms):
+    """Of a parameter about which nothing was said the compiler took what each device has for its term: the sum was four times the array."""
+    c = close_over()
+    back = laminax.jit(lambda x: reshard(to_terms(c), P()) + x)(np.float32(0))
+    np.testing.assert_array_equal(np.asarray(back), np.asarray(c))
+
+
 def test_the_value_of_terms_is_not_read():
     x = on(A, unreduced={"x"})
     for read in (lambda: np.asarray(x), lambda: x.tolist(), lambda: float(x.sum()), lambda: x.addressable_shards[0].index):
@@ -132,6 +150,15 @@ def test_the_value_of_terms_is_not_read():
      "unreduced axes should be equal to the contracting specs"),
     (lambda u, r, w: lax.dot(reshard(w.T, P(None, "x")), w, out_sharding=P(unreduced={"x"})), ShardingTypeError,
      "should be sharded identically"),
+    (lambda u, r, w: jnp.dot(reshard(w.T, P(None, "x")), w, out_sharding=P(unreduced={"x"})), ShardingTypeError,
+     "lhs and rhs contracting dims should be sharded identically"),  # the compiler ends the process over such a program
+    (lambda u, r, w: jnp.einsum("ij,jk->ik", w.T, reshard(w, P("x")), out_sharding=P(unreduced={"x"})), ShardingTypeError,
+     "lhs and rhs contracting dims should be sharded identically"),
+    (lambda u, r, w: jnp.reshape(w, (32,), out_sharding=P(unreduced={"x"})), ValueError, "cannot contain unreduced axes"),
+    (lambda u, r, w: w.ravel(out_sharding=P(reduced={"x"})), ValueError, "cannot contain reduced axes"),
+    (lambda u, r, w: u.reshape(32, out_sharding=P("x")), ValueError, "must be unreduced over the same mesh axes as operand"),
+    (lambda u, r, w: jnp.reshape(u, (32,), out_sharding=P(unreduced={"y"})), ValueError,
+     "must be unreduced over the same mesh axes as operand"),
     (lambda u, r, w: lax.reduce_sum(w, (0,), out_sharding=P(unreduced={"x"})), ShardingTypeError,
      "should be in operand's specs that were reduce_sum over"),
     (lambda u, r, w: lax.reshape(w, (32,), out_sharding=P(unreduced={"x"})), ValueError,

@@ -70,7 +70,16 @@ def axis_size(axis_name: Hashable | Sequence[Hashable]) -> int:
       >>> vmap(lambda x: x * axis_size("i"), axis_name="i")(np.float32([5, 6]))
       array([10., 12.], dtype=float32)
     """
-    return math.prod(_size_of_name(name) for name in axis_names(axis_name))
+    return size_for("axis_size", axis_names(axis_name))
+
+
+def size_for(function: str, names: tuple) -> int:
+    """The size of several named axes together, along which a function is called.
+
+    Raises:
+      NameError: if one of the names is not defined.
+    """
+    return math.prod(_size_of_name(name, function) for name in names)
 
 
 def normal_groups(name: str, groups: Any, size: int, same_size: bool) -> tuple[tuple[int, ...], ...] | None:

@@ -29,6 +29,7 @@ from laminax_ir.ops.collective_primitives import (
     psum_shared_p,
     pvary_p,
     reduce_scatter_p,
+    size_for,
 )
 from laminax_ir.ops.open_sums import (
     INVARYING,
@@ -51,7 +52,7 @@ from laminax_ir.ops.shape_arguments import as_ints, canonical_axis
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.pytrees.pytree import tree_map
 from laminax_ir.tracing.manual_axes import checked_axes
-from laminax_ir.tracing.trace import Tracer
+from laminax_ir.tracing.trace import Tracer, is_tracing, state
 from laminax_ir.tracing.trace import axis_size as _size_of_name
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int, check_hashable
@@ -85,7 +86,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
       >>> vmap(lambda x: x / psum(x, 'i'), axis_name='i')(np.arange(4.))
     """
     names, axes = _split_axes("psum", axis_name)
-    groups = normal_groups("psum", axis_index_groups, axis_size(names), same_size=False)
+    groups = normal_groups("psum", axis_index_groups, size_for("psum", names), same_size=False)
 
     def sum_of(leaf: Any) -> Any:
         if isinstance(leaf, (int, float, complex)) and not isinstance(leaf, (Tracer, np.generic)) and not axes:
@@ -181,7 +182,7 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 def _extremum(function: str, primitive: Primitive, reduce: Callable, x: ArrayLike, axis_name: Any,
               axis_index_groups: Sequence[list[int]] | None) -> Array:
     names, axes = _split_axes(function, axis_name)
-    groups = normal_groups(function, axis_index_groups, axis_size(names), same_size=False)
+    groups = normal_groups(function, axis_index_groups, size_for(function, names), same_size=False)
     return tree_map(lambda leaf: _reduce_over(primitive, reduce, leaf, names, axes, groups), x)
 
 
@@ -205,7 +206,7 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
       array([6., 6.], dtype=float32)
     """
     names, axes = _split_axes("pmean", axis_name)
-    groups = normal_groups("pmean", axis_index_groups, axis_size(names), same_size=True)
+    groups = normal_groups("pmean", axis_index_groups, size_for("pmean", names), same_size=True)
 
     def mean(leaf: Any) -> Any:
         shape = get_aval(leaf).shape
@@ -253,7 +254,7 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: i
     if to != "varying" and axis_index_groups is not None:
         raise NotImplementedError(f"all_gather: axis_index_groups are not supported with to={to!r}. Leave one of them out.")
     names = axis_names(axis_name)
-    groups = normal_groups("all_gather", axis_index_groups, axis_size(names), same_size=True)
+    groups = normal_groups("all_gather", axis_index_groups, size_for("all_gather", names), same_size=True)
     count = group_size(names, groups)
 
     def gathered(leaf: Any) -> Any:
@@ -307,7 +308,7 @@ def psum_scatter(x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_ind
       array([4., 6.], dtype=float32)
     """
     names = axis_names(axis_name)
-    groups = normal_groups("psum_scatter", axis_index_groups, axis_size(names), same_size=True)
+    groups = normal_groups("psum_scatter", axis_index_groups, size_for("psum_scatter", names), same_size=True)
     count = group_size(names, groups)
 
     def scattered(leaf: Any) -> Any:
@@ -351,7 +352,7 @@ def all_to_all(x: Any, axis_name: Any, split_axis: int, concat_axis: int, *, axi
              [2., 4.]], dtype=float32)
     """
     names = axis_names(axis_name)
-    groups = normal_groups("all_to_all", axis_index_groups, axis_size(names), same_size=True)
+    groups = normal_groups("all_to_all", axis_index_groups, size_for("all_to_all", names), same_size=True)
     name = names if isinstance(axis_name, (tuple, list)) else axis_name
 
     def traded(leaf: Any) -> Any:
@@ -463,7 +464,7 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
       >>> vmap(lambda x: pbroadcast(x, "i", 1), axis_name="i")(np.float32([5, 6]))
       array([6., 6.], dtype=float32)
     """
-    size, source = axis_size(axis_name), as_int("pbroadcast", "source", source)
+    size, source = size_for("pbroadcast", axis_names(axis_name)), as_int("pbroadcast", "source", source)
     if not 0 <= source < size:
         raise ValueError(f"pbroadcast: source must be in [0, {size}), the range of axis {axis_name!r}, got {source}")
     here = op.eq(axis_index(axis_name), np.int32(source))
@@ -524,6 +525,9 @@ def psum_shared(x: Any, like: Any, axes: Sequence[Hashable]) -> Any:
     return psum_shared_p.bind(x, like, axes=axes) if axes else x
 
 
+_CASTS = {VARYING: "pvary", REDUCED: "preduced", UNREDUCED: "vary_unreduced_cast"}  # the casts by what they lead to
+
+
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     """Changes what types say of values along axes of a checked `shard_map` (`check_vma`); the devices' numbers stay.
 
@@ -540,8 +544,9 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
 
     Raises:
       TypeError: if axis_name is neither a string nor a tuple.
-      NameError: if no enclosing shard_map, pmap or vmap defines a name.
-      ValueError: if `to` is another word, if there is no such cast from what the values are, or they are not the same along all axes.
+      NameError: if a function is traced for which no enclosing shard_map, pmap or vmap defines a name.
+      ValueError: if `to` is another word, if there is no such cast from what the values are, they are not the same along all axes, or it
+        is called outside of all functions.
 
     Example:
       >>> @shard_map(out_specs=PartitionSpec(unreduced={"x"}))
@@ -559,7 +564,11 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
         raise TypeError(f"pcast: axis_name must be a tuple or a str, got {axis_name!r} of type {type(axis_name).__name__}. Sets have no "
                         "order: give a tuple.")
     names = axis_names(axis_name)
-    axis_size(names)
+    function = _CASTS[to]
+    if not is_tracing() and (unbound := [name for name in names if name not in state.axis_sizes]):
+        raise ValueError(f"pcast: {function} should be called under laminax.shard_map. It says of values of a program per device whether "
+                         f"they differ between devices; nothing runs along {unbound[0]!r} here.")
+    size_for(function, names)
     checked = tuple(name for name in names if name in checked_axes())
     return tree_map(lambda leaf: _cast(leaf, checked, to), x)
 

@@ -7,7 +7,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from laminax_ir.symbolic.symbolic_dims import SymbolicDim, size_of
-from laminax_ir.tracing.explicit_axes import out_sharding
+from laminax_ir.tracing.explicit_axes import check_in_device_memory, out_sharding
 from laminax_ir.types.arguments import GREATEST_RANK, GREATEST_SIZE, as_int, check_rank, check_size
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.errors import ShapeError, TracerIntegerConversionError
@@ -173,4 +173,5 @@ def is_array_value(x: Any) -> bool:
 
 def checked_out_sharding(name: str, sharding: Any, ndim: int) -> Any:
     """An `out_sharding` that is given, as operations have it as a parameter; see `explicit_axes.out_sharding`."""
+    check_in_device_memory(name, sharding)
     return out_sharding(name, sharding, ndim)

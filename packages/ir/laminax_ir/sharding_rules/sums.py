@@ -205,21 +205,39 @@ def contracted(avals: Sequence[ShapedArray], given: TypeSharding | None, params:
         raise ShardingTypeError(f"lhs or rhs passed to dot_general cannot be unreduced. Got {listed(avals)}. "
                                 "Use reshard to make the sums first.")
     if given is None:
-        return _summed_entries(lhs, params["dimension_numbers"][0][0]) & sums_left_open.value, frozenset()
+        return _open_contraction(lhs, rhs, params["dimension_numbers"][0]), frozenset()
     if given.spec.reduced and not is_resolving.value:
         raise ShardingTypeError(f"dot_general: out_sharding cannot have reduced axes, got {given.spec}. Use reshard on the result.")
     if given.spec.unreduced and not is_resolving.value:
-        (lhs_contracting, rhs_contracting), _ = params["dimension_numbers"]
-        left, right = (tuple(None if x._split is None else x._split.spec.partitions[axis] for axis in axes)
-                       for x, axes in ((lhs, lhs_contracting), (rhs, rhs_contracting)))
-        if left != right:
-            raise ShardingTypeError("lhs and rhs contracting dims should be sharded identically when out_sharding provided to dot_general "
-                                    f"mentions unreduced_axes. Got {listed(avals)} with the contracting axes {lhs_contracting} and "
-                                    f"{rhs_contracting}, which are split as {left} and {right}. Use reshard on one of them.")
+        left = _alike_contracted(lhs, rhs, params["dimension_numbers"][0])
         if given.spec.unreduced != frozenset(name for entry in left for name in names_of(entry)):
             raise ShardingTypeError("out_sharding's unreduced axes should be equal to the contracting specs. Got unreduced "
                                     f"axes={set(given.spec.unreduced)!r} and contracting spec={left}. Name the axes that are summed over.")
     return given.spec.unreduced, given.spec.reduced
+
+
+def _open_contraction(lhs: ShapedArray, rhs: ShapedArray, contracting: Sequence[Sequence[int]]) -> frozenset:
+    """The axes of the sum of a product that are left open where the user asks for terms; the operands must be split alike along them."""
+    wanted = sums_left_open.value
+    found = _summed_entries(lhs, contracting[0]) & wanted
+    if found or wanted and _summed_entries(rhs, contracting[1]) & wanted:
+        _alike_contracted(lhs, rhs, contracting)
+    return found
+
+
+def _alike_contracted(lhs: ShapedArray, rhs: ShapedArray, contracting: Sequence[Sequence[int]]) -> tuple:
+    """How the contracted axes are split, of both operands alike.
+
+    Raises:
+      ShardingTypeError: if they are split differently.
+    """
+    left, right = (tuple(None if x._split is None else x._split.spec.partitions[axis] for axis in axes)
+                   for x, axes in zip((lhs, rhs), contracting))
+    if left != right:
+        raise ShardingTypeError("lhs and rhs contracting dims should be sharded identically when out_sharding provided to dot_general "
+                                f"mentions unreduced_axes. Got {listed((lhs, rhs))} with the contracting axes {tuple(contracting[0])} and "
+                                f"{tuple(contracting[1])}, which are split as {left} and {right}. Use reshard on one of them.")
+    return left
 
 
 def each_kept(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> list[Sums]:

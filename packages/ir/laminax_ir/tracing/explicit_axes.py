@@ -12,6 +12,7 @@ from typing import Any
 from laminax_ir.options.ambient import define_ambient
 from laminax_ir.tracing.manual_axes import manual_axes, manual_mesh, mesh_of_shard_map
 from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.memory_spaces import MemorySpace, space_of_kind
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_ir.types.type_shardings import TypeSharding, type_sharding
 
@@ -54,6 +55,17 @@ def explicit_mesh() -> AbstractMesh | None:
     """`context_mesh`, if it has explicit axes."""
     mesh = context_mesh()
     return mesh if mesh is not None and mesh.explicit_axes else None
+
+
+def check_in_device_memory(name: str, sharding: Any) -> None:
+    """An `out_sharding` says over which devices a result is split; operations put their results in the devices' own memory.
+
+    Raises:
+      ValueError: if it names the host's memory.
+    """
+    if space_of_kind(getattr(sharding, "memory_kind", None)) is MemorySpace.Host:
+        raise ValueError(f"{name}: a sharding with memory_kind is not allowed as out_sharding. Please use `laminax.device_put` to move the "
+                         f"result to other memory. Got sharding={sharding}.")
 
 
 def out_sharding(name: str, sharding: Any, ndim: int) -> TypeSharding | None:

@@ -324,8 +324,12 @@ def _with_axes(axes: Sequence[tuple[Any, int]]) -> dict[Any, int]:
     return {**state.axis_sizes, **{name: size for name, size in axes if name is not None}}
 
 
-def axis_size(name: Hashable) -> int:
+def axis_size(name: Hashable, function: str = "it") -> int:
     """The size of a named axis.
+
+    Args:
+      name: the axis' name.
+      function: what the user called along it, for the message.
 
     Raises:
       UnboundAxisNameError: if no enclosing transformation defines the name.
@@ -335,8 +339,8 @@ def axis_size(name: Hashable) -> int:
     except KeyError:
         known = ", ".join(map(repr, state.axis_sizes)) or "none"
         raise UnboundAxisNameError(
-            f"Found an unbound axis name: {name}. The named axes here are: {known}. To fix this, call it under shard_map along that axis, "
-            f"or give vmap or pmap axis_name={name!r} around this call.") from None
+            f"Found an unbound axis name: {name}. The named axes here are: {known}. To fix this, please call {function} under "
+            f"`laminax.shard_map` along that axis, or give vmap or pmap axis_name={name!r} around this call.") from None
 
 
 class name_scope(Restoring):

@@ -31,9 +31,10 @@ def split_result(name: str, out_sharding: Any, compute: Callable[[], Any], *, le
     Raises:
       ShardingTypeError: if the sum is not over the axes along which out_sharding is unreduced.
       TypeError: if out_sharding is neither a partition spec nor a `NamedSharding`.
-      ValueError: if out_sharding is a partition spec and no mesh is set, names axes that are not explicit, or is longer than the
-        result's shape.
+      ValueError: if out_sharding is a partition spec and no mesh is set, names axes that are not explicit, is longer than the
+        result's shape, or names the host's memory.
     """
+    explicit_axes.check_in_device_memory(name, out_sharding)
     if not is_tracing() and isinstance(out_sharding, runtime.NamedSharding) and out_sharding._is_concrete:
         result = _computed(name, compute, out_sharding.spec, leaves_sums)
         return _placed(result, out_sharding)
@@ -55,6 +56,28 @@ def _computed(name: str, compute: Callable[[], Any], spec: PartitionSpec, leaves
                                 f"axes={set(spec.unreduced)!r} and operands whose sums are over {set(found) or 'none of them'}. Name the "
                                 "axes that split what is summed over.")
     return result
+
+
+def check_sums_are_kept(name: str, x: Any, out_sharding: Any) -> None:
+    """What only moves the elements of an array about leaves sums open along the mesh axes along which its operand does.
+
+    Args:
+      name: the function's name, for messages.
+      x: the operand, an array or scalar.
+      out_sharding: the partition spec or `NamedSharding` that the user gives, checked elsewhere.
+
+    Raises:
+      ValueError: if out_sharding says otherwise.
+    """
+    spec, split = getattr(out_sharding, "spec", out_sharding), get_aval(x)._split
+    for state in ("unreduced", "reduced"):
+        wanted, found = getattr(spec, state, frozenset()), frozenset() if split is None else getattr(split.spec, state)
+        if wanted and not found:
+            raise ValueError(f"{name}: out_sharding passed to `{name}` cannot contain {state} axes, since the operand, "
+                             f"{get_aval(x).str_short()}, is {state} along none. Got {out_sharding}. Use reshard on the result.")
+        if wanted != found:
+            raise ValueError(f"{name}: out_sharding passed to {name} must be {state} over the same mesh axes as operand. Got out_sharding: "
+                             f"{spec} and operand type: {get_aval(x).str_short()}. Use reshard before or after.")
 
 
 def open_zeros(shape: Sequence[int], dtype: Any) -> Any:

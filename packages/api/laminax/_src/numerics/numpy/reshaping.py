@@ -16,7 +16,7 @@ from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.errors import InconclusiveDimensionOperation
 
-from laminax._src.numerics.floor import fused, split_result
+from laminax._src.numerics.floor import check_sums_are_kept, fused, split_result
 from laminax._src.numerics.numpy.arguments import as_array, axis_tuple, ensure_array, ensure_arrays, one_axis, shape_of
 from laminax._src.numerics.numpy.conversion import asarray
 
@@ -81,6 +81,7 @@ def reshape(a: ArrayLike, shape: Any, order: str = "C", *, copy: bool | None = N
 
     Raises:
       TypeError: if the number of elements does not fit.
+      ValueError: if out_sharding leaves sums open along other mesh axes than the array.
       NotImplementedError: for order "A".
 
     Example:
@@ -91,6 +92,7 @@ def reshape(a: ArrayLike, shape: Any, order: str = "C", *, copy: bool | None = N
     if copy is False:
         raise NotImplementedError("reshape: copy=False is not supported, because arrays share no memory that changes")
     if out_sharding is not None:
+        check_sums_are_kept("reshape", as_array(ensure_array("reshape", a)), out_sharding)
         return split_result("reshape", out_sharding, lambda: reshape(a, shape, order, copy=copy))
     a = as_array(ensure_array("reshape", a))
     new = _resolved_shape(a, shape)
