@@ -123,7 +123,7 @@ OFFERS: dict[str, str] = {
     "symbolic.symbolic_scope": "SymbolicScope",
     "symbolic.symbolic_solving": "ShapeSpecification",
     "symbolic.symbolic_values": "dim_as_value dim_as_value_p",
-    "tracing.explicit_axes": "abstract_mesh context_mesh is_resolving out_sharding sums_left_open without_mesh",
+    "tracing.explicit_axes": "abstract_mesh check_in_device_memory context_mesh is_resolving out_sharding sums_left_open without_mesh",
     "tracing.gc_pause": "paused_collection",
     "tracing.leaks": "check_for_leaks check_no_tracers",
     "tracing.manual_axes": "checked_axes manual_axes manual_mesh mesh_of_shard_map running_along",

@@ -153,3 +153,39 @@ def test_broadcast_like_splits_as_its_model(as_struct, wrapped):
             out = wrapped(lambda x: lax.broadcast_like(x, like))(x)  # noqa: B023
             assert laminax.typeof(out).str_short() == laminax.typeof(model).str_short()
             np.testing.assert_array_equal(laminax.reshard(out, P()), np.tile(A[:, :1], (1, 4)))
+
+
+@pytest.mark.parametrize("axis_type", [AxisType.Auto, AxisType.Explicit])
+@pytest.mark.parametrize("axis_names", [{"x"}, {"x", "y"}])
+@pytest.mark.parametrize("like", [jnp.zeros_like, lambda s: jnp.full_like(s, 0), lambda s: lax.full_like(s, 0), jnp.empty_like,
+                                  lambda s: jnp.ones_like(s, dtype=np.float32) - 1])
+def test_loops_start_with_zeros_like_the_struct_of_what_varies(like, axis_names, axis_type):
+    """A struct did not say that its array varies over the devices: the carry varied after a step only, which scan refuses."""
+    mesh = Mesh(np.array(laminax.devices()[:4]).reshape(2, 2), ("x", "y"), axis_types=axis_type)
+
+    def f(w, x):  # the sum of scaled rows of each device
+        struct = laminax.eval_shape(lambda w, row: w * row, w, x[0])
+        assert struct.manual_axis_type.varying == {"x"} and laminax.typeof(struct).vma == {"x"}
+        start = like(struct)
+        assert laminax.typeof(start).vma == {"x"}
+        return lax.scan(lambda total, row: (total + w * row, None), start, x)[0][None]
+
+    with laminax.set_mesh(mesh):
+        fun = laminax.shard_map(f, in_specs=(P(), P("x")), out_specs=P("x"), axis_names=axis_names)
+        for call in (fun, laminax.jit(fun)):
+            found = call(jnp.float32(3), laminax.device_put(A, P("x")))
+            np.testing.assert_array_equal(found, 3 * A.reshape(2, 4, 4).sum(1))
+
+
+def test_structs_of_values_that_do_not_vary_say_nothing_of_it():
+    found = []
+
+    def f(x):
+        found.append(laminax.eval_shape(lambda x: lax.psum(x, "x"), x))
+        found.append(laminax.eval_shape(lambda x: x, x))
+        return x
+
+    for check_vma in (True, False):
+        laminax.jit(laminax.shard_map(f, in_specs=P("x"), out_specs=P("x"), check_vma=check_vma))(laminax.device_put(A, P("x")))
+    laminax.vmap(f, axis_name="x")(A)
+    assert [s.manual_axis_type and s.manual_axis_type.varying for s in found] == [None, {"x"}, None, None, None, None]

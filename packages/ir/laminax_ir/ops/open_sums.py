@@ -272,8 +272,13 @@ def reduced_as(x: Any, aval: ShapedArray) -> Any:
 
 def varying_as(x: Any, aval: ShapedArray) -> Any:
     """A value that all devices have, of a type that says that it varies along the axes along which values of the given type do."""
-    names = tuple([name for name in checked_axes() if name in aval.named_shape])
-    return _pvary(x, names) if names else x
+    return varying_along(x, aval.vma)
+
+
+def varying_along(x: Any, names: Collection[Hashable]) -> Any:
+    """A value that all devices have, of a type that says that it varies along those of the names that types say it of."""
+    checked = tuple([name for name in checked_axes() if name in names])
+    return _pvary(x, checked) if checked else x
 
 
 def zeros_as(zeros: Any, aval: ShapedArray) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 
 from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops.elementwise import convert_element_type
-from laminax_ir.ops.open_sums import reduced_as, varying_as
+from laminax_ir.ops.open_sums import reduced_as, varying_along, varying_as
 from laminax_ir.ops.scalar_operands import constant_of, scalar_like
 from laminax_ir.ops.shape_arguments import (
     as_ints,
@@ -46,7 +46,7 @@ from laminax_ir.tracing.manual_axes import manual_axes
 from laminax_ir.tracing.trace import Tracer, eval_trace, state
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int, check_rank
-from laminax_ir.types.avals import get_aval, is_array_like
+from laminax_ir.types.avals import ShapeDtypeStruct, get_aval, is_array_like
 from laminax_ir.types.errors import DTypeError, ShapeError
 from laminax_ir.types.type_shardings import in_use
 
@@ -542,7 +542,11 @@ def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
       array([3., 3.], dtype=float32)
     """
     result = _full_like(x, fill_value, dtype, shape, sharding)
-    return varying_as(result, x.aval) if manual_axes.value and isinstance(x, Tracer) else result
+    if not manual_axes.value:
+        return result
+    if isinstance(x, ShapeDtypeStruct):
+        return result if x.manual_axis_type is None else varying_along(result, x.manual_axis_type.varying)
+    return varying_as(result, x.aval) if isinstance(x, Tracer) else result
 
 
 def _full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None, shape: Sequence[int] | None, sharding: Any) -> Array:

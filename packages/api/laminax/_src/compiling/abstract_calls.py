@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence, cast
 
 from laminax_ir.pytrees.pytree import tree_map, tree_unflatten
 from laminax_ir.pytrees.wrapping import wraps
+from laminax_ir.tracing.manual_axes import checked_axes
 from laminax_ir.tracing.trace import extend_axis_env, state
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types.arguments import check_callable, check_hashable
@@ -75,7 +76,9 @@ def as_struct(aval: ShapedArray) -> ShapeDtypeStruct:
     if isinstance(aval, HiType):
         return aval
     sharding = None if aval._split is None else aval.sharding
-    return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type, named_shape=aval.named_shape)
+    mat = aval.mat if checked_axes() else None  # inside of a checked shard_map, along which of its axes the value varies
+    return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type, named_shape=aval.named_shape,
+                            manual_axis_type=None if mat is None or mat.empty else mat)
 
 
 @api_boundary

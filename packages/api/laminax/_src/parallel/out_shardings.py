@@ -71,7 +71,8 @@ def check_sums_are_kept(name: str, x: Any, out_sharding: Any) -> None:
     """
     spec, split = getattr(out_sharding, "spec", out_sharding), get_aval(x)._split
     for state in ("unreduced", "reduced"):
-        wanted, found = getattr(spec, state, frozenset()), frozenset() if split is None else getattr(split.spec, state)
+        wanted: frozenset = getattr(spec, state, frozenset())
+        found: frozenset = frozenset() if split is None else getattr(split.spec, state)
         if wanted and not found:
             raise ValueError(f"{name}: out_sharding passed to `{name}` cannot contain {state} axes, since the operand, "
                              f"{get_aval(x).str_short()}, is {state} along none. Got {out_sharding}. Use reshard on the result.")

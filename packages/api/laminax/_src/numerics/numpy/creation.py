@@ -117,7 +117,7 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
         a = ensure_array("full_like", a)
     dtype = user_dtype("full_like", dtype)
     if device is None and shape is None and isinstance(a, ShapeDtypeStruct) and _is_without_devices(a.sharding):
-        plain = ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
+        plain = ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type, manual_axis_type=a.manual_axis_type)
         return split_result("full_like", a.sharding, lambda: full_like(plain, fill_value, dtype))
     if device is None and shape is None and isinstance(a, (runtime.ArrayImpl, ShapeDtypeStruct)) and not (a.weak_type or is_tracing()):
         device = a.sharding if getattr(a, "committed", True) else None
