@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Iterable, Sequence
 
 from laminax_ir.pytrees.pytree import PyTreeDef, flatten_axes, tree_flatten, tree_unflatten
+from laminax_ir.tracing.wrapped_functions import WrappedFun
 from laminax_ir.types.avals import get_aval
 
 from laminax._src.base.leaf_names import argument_names
@@ -12,7 +13,7 @@ from laminax._src.base.program_names import function_code, source_info
 from laminax._src.compiling.abstract_arguments import as_abstract
 from laminax._src.compiling.tracing import Call, function_name
 from laminax._src.names.extend.debug_info import DebugInfo
-from laminax._src.names.extend.linear_util import WrappedFun, transformation_with_aux2
+from laminax._src.names.extend.linear_util import transformation_with_aux2
 
 __all__ = [
     "debug_info", "donation_vector", "flatten_axes", "flatten_fun", "flatten_fun_nokwargs", "rebase_donate_argnums", "safe_map",

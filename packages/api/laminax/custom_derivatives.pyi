@@ -2,19 +2,19 @@
 """Functions with derivative rules of their own, and what their rules meet. A table of contents: names load on first use."""
 
 from collections.abc import Callable
-from laminax_ir.programs.primitive import Primitive
+from laminax_ir.ops.functions_with_rules import CustomJVPCallPrimitive, CustomVJPCallPrimitive
 from typing import Any
 from laminax import closure_convert as closure_convert
 from laminax import custom_gradient as custom_gradient
+from laminax_ir.types.symbolic_zeros import SymbolicZero as SymbolicZero
 from laminax_transforms.custom.custom_derivatives import custom_jvp as custom_jvp
 from laminax_transforms.custom.custom_derivatives import custom_vjp as custom_vjp
 from laminax_transforms.custom.rule_arguments import CustomVJPPrimal as CustomVJPPrimal
-from laminax_transforms.custom.rule_arguments import SymbolicZero as SymbolicZero
 
 __all__: list[str]
 
-custom_jvp_call_p: Primitive
-custom_vjp_call_p: Primitive
+custom_jvp_call_p: CustomJVPCallPrimitive
+custom_vjp_call_p: CustomVJPCallPrimitive
 def custom_vjp_primal_tree_values(tree: Any) -> Any:
     """The values of the arguments of a forward rule with `symbolic_zeros`, without the marks that say which of them are differentiated."""
 def linear_call(fun: Callable[..., Any], fun_transpose: Callable[..., Any], residual_args: Any, linear_args: Any) -> Any:

@@ -137,6 +137,7 @@ OFFERS: dict[str, str] = {
         name_scope set_evaluator set_tracing_hook state tracing_threads""",
     "tracing.tracebacks": "UnfilteredStackTrace api_boundary filter_traceback hidden_paths hide_path is_hidden shorten",
     "tracing.user_warnings": "warn_at_user",
+    "tracing.wrapped_functions": "Store StoreException WrappedFun wrap_init",
     "types.abstract_meshes": "AbstractMesh AxisType NamedGrid normal_axis_types",
     "types.accuracy": "AccuracyMode Tolerance",
     "types.arguments": "as_int by_position check_callable check_hashable check_rank check_size function_name",
@@ -164,5 +165,6 @@ OFFERS: dict[str, str] = {
     "types.partition_specs": "P PartitionSpec UNCONSTRAINED UnreducedKind",
     "types.python_scalars": "check_has_truth_value check_is_index check_is_scalar",
     "types.ref_types": "AbstractRef",
+    "types.symbolic_zeros": "SymbolicZero",
     "types.type_shardings": "TypeSharding in_use names_of sharding_of_type type_sharding",
 }

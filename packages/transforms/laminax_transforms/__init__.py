@@ -13,13 +13,13 @@ from laminax_ir import setup as _setup  # noqa: F401  (arithmetic on tracers)
 from laminax_ir.tracing.source import register_internal_folder as _register_internal_folder
 
 if TYPE_CHECKING:
+    from laminax_ir.types.symbolic_zeros import SymbolicZero
     from laminax_transforms.batching.vectorize import vmap
     from laminax_transforms.custom.custom_derivatives import custom_jvp, custom_vjp
     from laminax_transforms.custom.custom_gradients import closure_convert, custom_gradient
     from laminax_transforms.custom.custom_transposes import linear_call
     from laminax_transforms.custom.rule_arguments import (
         CustomVJPPrimal,
-        SymbolicZero,
         custom_vjp_primal_tree_values,
         stop_gradient,
         zero_from_primal,

@@ -2,6 +2,6 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"names.extend.linear_util": """
-    Store StoreException WrappedFun cache merge_linear_aux transformation transformation2 transformation_with_aux
-    transformation_with_aux2 wrap_init"""})
+__all__, __getattr__, __dir__ = contents(__name__, {
+    "laminax_ir.tracing.wrapped_functions": "Store StoreException WrappedFun wrap_init",
+    "names.extend.linear_util": "cache merge_linear_aux transformation transformation2 transformation_with_aux transformation_with_aux2"})

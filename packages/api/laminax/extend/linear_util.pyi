@@ -2,11 +2,11 @@
 """Functions with a stack of transformations, of flat arguments. A table of contents: names load on first use."""
 
 from collections.abc import Callable, Hashable
-from laminax._src.names.extend.linear_util import WrappedFun as _WrappedFun
+from laminax_ir.tracing.wrapped_functions import WrappedFun as _WrappedFun
 from typing import Any
-from laminax._src.names.extend.linear_util import Store as Store
-from laminax._src.names.extend.linear_util import StoreException as StoreException
-from laminax._src.names.extend.linear_util import WrappedFun as WrappedFun
+from laminax_ir.tracing.wrapped_functions import Store as Store
+from laminax_ir.tracing.wrapped_functions import StoreException as StoreException
+from laminax_ir.tracing.wrapped_functions import WrappedFun as WrappedFun
 
 __all__: list[str]
 

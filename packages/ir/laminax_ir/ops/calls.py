@@ -11,6 +11,13 @@ import enum
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
+from laminax_ir.ops.functions_with_rules import (
+    CustomJVPCallPrimitive,
+    CustomVJPCallPrimitive,
+    VJPFunctions,
+    has_symbolic_zeros,
+    jvp_functions,
+)
 from laminax_ir.ops.shape import full
 from laminax_ir.programs.check_rules import call_faults, check_rule
 from laminax_ir.programs.dce import dce_closed_jaxpr, dce_rule
@@ -18,6 +25,7 @@ from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 from laminax_ir.programs.primitive import CALL_TRAITS, Primitive, Trait, effects_rule, shape_rule
 from laminax_ir.programs.printer_params import equation_rule
+from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.recording.staging_trace import StagingTrace
 from laminax_ir.recording.stashes import can_be_stashed
@@ -34,9 +42,9 @@ if TYPE_CHECKING:
 jit_p = Primitive("jit", multiple_results=True, family="calls", traits=(*CALL_TRAITS, Trait.PASSES_STASHES))
 checkpoint_p = Primitive("checkpoint", multiple_results=True, family="calls", traits=(*CALL_TRAITS, Trait.PASSES_STASHES))
 name_p = Primitive("name", family="calls", traits=(*CALL_TRAITS, Trait.ADDITIVE))
-custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True, family="calls", traits=CALL_TRAITS)
+custom_jvp_call_p = CustomJVPCallPrimitive("custom_jvp_call", multiple_results=True, family="calls", traits=CALL_TRAITS)
 custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True, family="calls", traits=CALL_TRAITS)
-custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True, family="calls", traits=(*CALL_TRAITS, Trait.STASHES))
+custom_vjp_call_p = CustomVJPCallPrimitive("custom_vjp_call", multiple_results=True, family="calls", traits=(*CALL_TRAITS, Trait.STASHES))
 # The tangent map of a custom_vjp call: linear in the tangents, known only by its transpose, so it cannot be run.
 custom_vjp_tangent_p = Primitive("custom_vjp_tangent", multiple_results=True, family="calls", traits=CALL_TRAITS)
 
@@ -299,6 +307,22 @@ class CustomJVPCall:
         params = {"call_jaxpr": program, "jvp": self.jvp, "name": self.name, "num_consts": len(consts)}
         return custom_jvp_call_p, [*consts, *self.operands], params
 
+    @classmethod
+    def of_program(cls, operands: Sequence[Any], params: dict[str, Any]) -> CustomJVPCall:
+        """The call that an equation stands for; what the function closed over comes first, and has no tangents."""
+        closed, rule, skipped = params["call_jaxpr"], params["jvp"], params["num_consts"]
+
+        def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+            return rule(primals[skipped:], tangents[skipped:])
+
+        jvp.symbolic_zeros = has_symbolic_zeros(rule)  # type: ignore[attr-defined]
+        return cls(lambda *args: eval_jaxpr(closed.jaxpr, closed.consts, *args), jvp, operands, params["name"])
+
+    def process_by(self, trace: Trace) -> Any:
+        """Has the interpreter that a user wrote make the call."""
+        return trace.process_custom_jvp_call(custom_jvp_call_p, *jvp_functions(self), self.operands,
+                                             symbolic_zeros=has_symbolic_zeros(self.jvp))
+
 
 class CustomVJPCall:
     """One call of a function with its own reverse rule, on flat operands.
@@ -338,6 +362,24 @@ class CustomVJPCall:
         program, consts = close_over_constants(stage(self.fun, avals, self.name, keeps_refs=True, trace_type=trace_type))
         params = {"call_jaxpr": program, "fwd": self.fwd, "bwd": self.bwd, "name": self.name, "num_consts": len(consts)}
         return custom_vjp_call_p, [*consts, *self.operands], params
+
+    @classmethod
+    def of_program(cls, operands: Sequence[Any], params: dict[str, Any]) -> CustomVJPCall:
+        """The call that an equation stands for; what the function closed over comes first, and gets no cotangents."""
+        closed, whole_fwd, whole_bwd, skipped = params["call_jaxpr"], params["fwd"], params["bwd"], params["num_consts"]
+
+        def fwd(args: Sequence[Any], perturbed: Sequence[bool]) -> tuple[Any, Any, Any]:
+            results, residuals, bwd = run_forward(whole_fwd, whole_bwd, args[skipped:], perturbed[skipped:])
+            return results, residuals, lambda residuals, cts: [*[None] * skipped, *bwd(residuals, cts)]
+
+        fwd.symbolic_zeros = has_symbolic_zeros(whole_fwd)  # type: ignore[attr-defined]
+        return cls(lambda *args: eval_jaxpr(closed.jaxpr, closed.consts, *args), fwd, whole_bwd, operands, params["name"])
+
+    def process_by(self, trace: Trace) -> Any:
+        """Has the interpreter that a user wrote make the call."""
+        functions = VJPFunctions(self, run_forward)
+        return trace.process_custom_vjp_call(custom_vjp_call_p, *functions.wrapped(), self.operands, out_trees=functions.out_trees,
+                                             symbolic_zeros=has_symbolic_zeros(self.fwd))
 
     def has_ref_of(self, trace: Trace) -> bool:
         """Whether an operand is a reference that lives in a trace, which no outer trace can read."""
@@ -440,3 +482,6 @@ def run_forward(fwd: Callable[..., Any], bwd: Callable[..., Any], operands: Sequ
     """Runs the forward rule of a `CustomVJPCall`: results, residuals, and the backward rule for them."""
     results, residuals, *own = fwd(operands, perturbed)
     return results, residuals, own[0] if own else bwd
+
+
+custom_jvp_call_p.call_type, custom_vjp_call_p.call_type = CustomJVPCall, CustomVJPCall

@@ -14,6 +14,9 @@ from laminax_ir.pytrees.pytree import register_pytree_node
 class Token:
     """A token; `create_token` makes them. It is a pytree without leaves, and may be an argument or a result of every function.
 
+    Args:
+      buf: an array that `block_until_ready` waits for; a token that comes out of a function has none.
+
     Example:
       >>> token = create_token()
       >>> x, other = jit(lambda x, token: (x, token))(1.0, token)
@@ -21,10 +24,15 @@ class Token:
       True
     """
 
-    __slots__ = ()
+    __slots__ = ("_buf",)
+
+    def __init__(self, buf: Any = None) -> None:
+        self._buf = buf
 
     def block_until_ready(self) -> Token:
-        """Returns the token, for which there is nothing to wait; `effects_barrier` waits for effects."""
+        """Waits for the array that the token was made with, if there is one, and returns the token; `effects_barrier` waits for effects."""
+        if self._buf is not None:
+            self._buf.block_until_ready()
         return self
 
     def __repr__(self) -> str:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import enum
 import importlib
 import importlib.util
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Iterable, Sequence
 
-from laminax_ir.tracing.trace import state
+from laminax_ir.tracing.leaks import leaked_tracer_error
+from laminax_ir.tracing.trace import Trace, Tracer, state
 from laminax_ir.types.avals import ShapedArray
 
 
@@ -124,6 +125,20 @@ class Primitive:
     def bind(self, *operands: Any, **params: Any) -> Any:
         """Applies the operation to operands under the current trace."""
         return state.trace.process(self, operands, params)
+
+    def bind_with_trace(self, trace: Trace, args: Sequence[Any], avals: Sequence[ShapedArray], params: dict[str, Any], /) -> Any:
+        """Has a trace interpret the operation, whichever trace is current: with this, interpreters of users hand operations on.
+
+        Args:
+          trace: the trace.
+          args: the operands.
+          avals: their types.
+          params: the parameters.
+        """
+        for x in args:
+            if isinstance(x, Tracer) and x._trace.ended:
+                raise leaked_tracer_error(x)
+        return trace.process_primitive(self, args, params)
 
     def get_bind_params(self, params: dict[Any, Any]) -> dict[Any, Any]:
         """The parameters for `bind`, made of those of an equation: the same ones. Interpreters of programs call this."""

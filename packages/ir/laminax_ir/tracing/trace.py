@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Callable, ClassVar, Hashable, NoReturn, S
 from laminax_ir.options.composition import compose
 from laminax_ir.options.restoring import Restoring
 from laminax_ir.tracing.name_stacks import NameStack, no_names
-from laminax_ir.types.avals import ShapedArray, register_value_type
+from laminax_ir.tracing.trace_interface import TraceInterface
+from laminax_ir.types.avals import ShapedArray, get_aval, register_value_type
 from laminax_ir.types.errors import (
     ConcretizationTypeError,
     TracerArrayConversionError,
@@ -30,15 +31,15 @@ if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array
 
 
-class Trace:
-    """An interpreter of operations. Subclasses define `process`.
+class Trace(TraceInterface):
+    """An interpreter of operations. Those of laminax define `process`, those of users `process_primitive` (see `trace_interface`).
 
     Args:
       name: what is being traced, for messages: `grad(loss)`.
       argument_names: what messages call the inputs, `["x['w']", ...]`, or a function from an index to that.
     """
 
-    __slots__ = ("ended", "name", "argument_names", "__weakref__")
+    __slots__ = ("name", "argument_names", "__weakref__")
 
     records_tangents = False  # whether it passes operations without tangents on to its parent
     is_recorded = False  # whether equations can be copied through it (see `recordings`)
@@ -49,7 +50,7 @@ class Trace:
     parent: Trace  # interprets the operations that this trace passes on; the bottom trace has none
 
     def __init__(self, name: str = "", argument_names: Sequence[str] | Callable[[int], str] | None = None) -> None:
-        self.ended: bool = False
+        self.ended = False
         self.name: str = name
         self.argument_names: Sequence[str] | Callable[[int], str] | None = argument_names
 
@@ -73,13 +74,27 @@ class Trace:
         """The kind of the trace in messages about leaks."""
         return type(self).__name__
 
+    @property
+    def is_users(self) -> bool:
+        """Whether a user wrote the trace, and so derived it from this class itself."""
+        return type(self).process is Trace.process
+
     def process(self, primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Interprets one operation; returns its result, or the list of them if it has several."""
-        raise NotImplementedError
+        """Interprets one operation; returns its result, or the list of them if it has several.
+
+        This is what users' traces do. Meanwhile values are computed: an interpreter says itself which trace is to be current.
+        """
+        with current_trace(eval_trace):
+            result = primitive.bind_with_trace(self, operands, [*map(get_aval, operands)], params)
+            return list(result) if primitive.multiple_results else result
+
+    def _under_itself(self, process: Callable[..., Any], *args: Any) -> Any:
+        with current_trace(self):
+            return process(*args)
 
     def constant(self, value: Any) -> Any:
         """An array as a value of the program that is recorded, if one is."""
-        return self.parent.constant(value)
+        return self.stage_value(value) if self.is_users else self.parent.constant(value)
 
     def record_new_ref(self, value: Any, aval: Any) -> Any:
         """Records that a reference is made, and returns it: for traces that record references."""
@@ -111,11 +126,13 @@ class Trace:
 
     def process_custom_jvp(self, call: Any) -> Any:
         """Interprets a call with a derivative rule of its own (see `ops.calls.CustomJVPCall`)."""
-        raise NotImplementedError
+        with current_trace(eval_trace):
+            return list(call.process_by(self))
 
     def process_custom_vjp(self, call: Any) -> Any:
         """Interprets a call with a reverse rule of its own (see `ops.calls.CustomVJPCall`)."""
-        raise NotImplementedError
+        with current_trace(eval_trace):
+            return list(call.process_by(self))
 
 
 class EvalTrace(Trace):
@@ -378,6 +395,10 @@ class Tracer:
 
     _trace: Trace  # `trace` is an array method
     aval: ShapedArray
+
+    def __init__(self, trace: Trace, aval: ShapedArray) -> None:
+        self._trace = trace
+        self.aval = aval
 
     # Rules ask for these several times per operation; a property without Python code costs half as much.
     shape: property = property(operator.attrgetter("aval.shape"), doc="Sizes of the axes.")

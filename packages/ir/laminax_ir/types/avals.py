@@ -230,13 +230,13 @@ class ShapedArray:
         """The value that consists of this array: itself."""
         return value
 
-    def inc_rank(self, size: int, axis: int | None) -> ShapedArray:
-        """The type of a batch: with an axis of this size; itself for None."""
-        return self if axis is None else insert_axis(self, axis, size)
+    def inc_rank(self, size: int, spec: int | None) -> ShapedArray:
+        """The type of a batch: with an axis of this size at the place `spec`; itself for None."""
+        return self if spec is None else insert_axis(self, spec, size)
 
-    def dec_rank(self, size: int, axis: int | None) -> ShapedArray:
-        """The type of one example of a batch: without an axis; itself for None."""
-        return self if axis is None else remove_axis(self, axis)
+    def dec_rank(self, size: int, spec: int | None) -> ShapedArray:
+        """The type of one example of a batch: without the axis at the place `spec`; itself for None."""
+        return self if spec is None else remove_axis(self, spec)
 
     def leading_axis_spec(self) -> int:
         """The axis that `scan` goes along."""

@@ -11,8 +11,8 @@ from laminax_ir.refs.refs import Ref, freeze, new_ref, write
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.hi_types import HiType
+from laminax_ir.types.symbolic_zeros import SymbolicZero
 from laminax_transforms.base.zeros import ZERO, Zero, added, zeros_of
-from laminax_transforms.custom.rule_arguments import SymbolicZero
 
 
 class GradAccum:

@@ -16,13 +16,13 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import function_name
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.types.hi_types import HiType
+from laminax_ir.types.symbolic_zeros import SymbolicZero
 from laminax_transforms.base.zeros import ZERO, instantiate, instantiate_cotangent
 from laminax_transforms.custom.accumulators import accumulators, sums
 from laminax_transforms.custom.decorated import DecoratedFunction
 from laminax_transforms.custom.rule_arguments import (
     CustomVJPPrimal,
     RuleArguments,
-    SymbolicZero,
     nondiff_positions,
     split_arguments,
     zero_from_primal,
@@ -106,6 +106,7 @@ class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
             return self._run_rule(arguments, primals, tangents, types)
 
         jvp.__name__ = function_name(self.jvp)  # programs show it
+        cast(Any, jvp).symbolic_zeros = self.symbolic_zeros
         outs = CustomJVPCall(fun, jvp, leaves, function_name(self.fun)).bind()
         return tree_unflatten(types[-1][0], outs)
 
@@ -312,6 +313,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
 
         fwd.__name__ = function_name(self.fwd)  # programs show it
         cast(Any, fwd).optimize_remat = self.optimize_remat
+        cast(Any, fwd).symbolic_zeros = self.symbolic_zeros
         check_aliases(function_name(self.fun), "custom_vjp", leaves, (), argument_namer(self.fun, arguments.in_tree))
         outs = CustomVJPCall(fun, fwd, self.bwd, leaves, function_name(self.fun)).bind()
         return tree_unflatten(types[-1][0], outs)

@@ -13,10 +13,11 @@ from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types.arguments import function_name
 from laminax_ir.types.avals import get_aval
+from laminax_ir.types.symbolic_zeros import SymbolicZero
 from laminax_transforms.base.zeros import has_tangents, zeros_of
 from laminax_transforms.custom.accumulators import GradAccum, NullAccum, RefAccum, ValAccum, is_zero
 from laminax_transforms.custom.custom_derivatives import custom_vjp, split_logs
-from laminax_transforms.custom.rule_arguments import SymbolicZero, custom_vjp_primal_tree_values
+from laminax_transforms.custom.rule_arguments import custom_vjp_primal_tree_values
 
 
 def custom_gradient(fun: Callable | None = None, *, with_logs: bool = False, remat: bool = False, with_accums: Any = None) -> Callable:

@@ -16,6 +16,7 @@ from laminax_ir.types.arguments import by_position, function_name
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.types.errors import UnexpectedTracerError
 from laminax_ir.types.hi_types import HiType
+from laminax_ir.types.symbolic_zeros import SymbolicZero
 from laminax_transforms.base.zeros import zeros_of
 
 if TYPE_CHECKING:
@@ -24,27 +25,6 @@ if TYPE_CHECKING:
 
 class CustomVJPException(Exception):
     """A function with a backward rule is differentiated with respect to a value it closes over, for which the rule gives no cotangent."""
-
-
-class SymbolicZero:
-    """A zero tangent or cotangent handed to a rule that asked for symbolic zeros; has `shape`, `dtype`, `aval`."""
-
-    __slots__ = ("aval",)
-
-    def __init__(self, aval: ShapedArray) -> None:
-        self.aval: ShapedArray = aval
-
-    @staticmethod
-    def from_primal_value(val: Any) -> SymbolicZero:
-        """The zero tangent of a value."""
-        return SymbolicZero(get_aval(val).to_tangent_aval())
-
-    shape: property = property(lambda self: self.aval.shape)
-    dtype: property = property(lambda self: self.aval.dtype)
-    ndim: property = property(lambda self: self.aval.ndim)
-
-    def __repr__(self) -> str:
-        return f"SymbolicZero({self.aval.str_short()})"
 
 
 def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:

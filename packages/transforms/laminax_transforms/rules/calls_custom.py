@@ -12,7 +12,6 @@ from laminax_ir.ops.calls import (
     custom_vjp_call_p,
     custom_vjp_tangent_p,
     custom_vmap_call_p,
-    run_forward,
 )
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.programs.dce import dce_jaxpr
@@ -35,28 +34,15 @@ if TYPE_CHECKING:
     from laminax_transforms.custom.custom_batching import _FlatRule
 
 
-def _as_custom_jvp(operands: Sequence[Any], params: dict[str, Any]) -> CustomJVPCall:
-    closed, skipped = params["call_jaxpr"], params["num_consts"]
-    rule = params["jvp"]
-
-    def fun(*args: ArrayLike) -> Any:
-        return eval_jaxpr(closed.jaxpr, closed.consts, *args)
-
-    def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-        # the constants that the function closed over come first and have no tangents
-        return rule(primals[skipped:], tangents[skipped:])
-
-    return CustomJVPCall(fun, jvp, operands, params["name"])
-
-
 @jvp_rule(custom_jvp_call_p, symbolic_zeros=True)
 def _custom_jvp_call_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
-    return _as_custom_jvp(primals, params).jvp(primals, tangents)
+    return CustomJVPCall.of_program(primals, params).jvp(primals, tangents)
 
 
 @axis_batching_rule(custom_jvp_call_p)
 def _custom_jvp_call_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
-    batched, results_batched = batch_custom_jvp(_as_custom_jvp(operands, params), over_axis(axis), axis.size, operands, batch_axes)
+    call = CustomJVPCall.of_program(operands, params)
+    batched, results_batched = batch_custom_jvp(call, over_axis(axis), axis.size, operands, batch_axes)
     results = batched.bind()
     return results, [0 if results_batched() else None] * len(results)
 
@@ -77,22 +63,18 @@ def transpose_linear_call(cts: Sequence[Any], operands: Sequence[Any], closed: C
 
 
 def _as_custom_vjp(operands: Sequence[Any], params: dict[str, Any]) -> CustomVJPCall:
-    closed, skipped = params["call_jaxpr"], params["num_consts"]
-    staged_fwd, staged_bwd = params["fwd"], params["bwd"]
-
-    def fun(*args: ArrayLike) -> Any:
-        return eval_jaxpr(closed.jaxpr, closed.consts, *args)
+    call, skipped = CustomVJPCall.of_program(operands, params), params["num_consts"]
+    whole_fwd = call.fwd
 
     def fwd(args: Sequence[ArrayLike], perturbed: Sequence[bool]) -> tuple[Any, Any, Any]:
-        # the constants that the function closed over come first; the rule gives them no cotangents
         if any(perturbed[:skipped]):
             raise CustomVJPException(
                 f"{params['name']}: Detected differentiation of a custom_vjp function with respect to a closed-over value. Its rule "
                 "has cotangents for its arguments only. Pass the value as an argument, or use stop_gradient of it.")
-        results, residuals, bwd = run_forward(staged_fwd, staged_bwd, args[skipped:], perturbed[skipped:])
-        return results, residuals, lambda residuals, cts: [*[ZERO] * skipped, *bwd(residuals, cts)]
+        return whole_fwd(args, perturbed)
 
-    return CustomVJPCall(fun, fwd, staged_bwd, operands, params["name"])
+    call.fwd = fwd
+    return call
 
 
 @jvp_rule(custom_vjp_call_p, symbolic_zeros=True)

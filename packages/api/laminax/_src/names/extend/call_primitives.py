@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from laminax_ir.ops.calls import call_jaxpr as bind_jit
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive
+from laminax_ir.tracing.wrapped_functions import WrappedFun
 
 from laminax._src.compiling.jit import jit
 from laminax._src.compiling.tracing import function_name
-from laminax._src.names.extend.linear_util import WrappedFun
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
