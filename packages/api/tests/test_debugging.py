@@ -150,9 +150,10 @@ def test_log_compiles(caplog):
         f(np.ones(3, np.float32))
         f(np.ones(3, np.float32))
     messages = [r.getMessage() for r in caplog.records]
-    assert [m.split(" for ")[0] for m in messages] == ["Finished tracing jit(<lambda>)", "Compiling jit(<lambda>)",
+    assert messages[0].startswith("Finished tracing <lambda> for jit with arguments (f32[3]) in 0.")
+    assert [m.split(" for ")[0] for m in messages[1:]] == ["Compiling jit(<lambda>)",
                                                        "Finished lowering jit(<lambda>)", "Finished XLA compilation of jit(<lambda>)"]
-    assert all("for arguments (f32[3])" in m for m in messages) and " in 0." in messages[-1]
+    assert all("for arguments (f32[3])" in m for m in messages[1:]) and " in 0." in messages[-1]
 
 
 def test_compilations_are_logged_for_debugging_without_the_option(caplog):

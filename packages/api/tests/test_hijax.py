@@ -3,6 +3,7 @@
 import pytest
 
 import laminax
+import laminax.numpy as jnp
 from laminax._src.names import core
 from laminax._src.names.state.types import AbstractRef, RefEffect
 from laminax.experimental import cur_qdd, hijax
@@ -53,3 +54,46 @@ def test_a_reference_is_known_by_its_type_as_libraries_ask():
     ref = new_ref(1.)
     assert isinstance(ref, laminax.Ref) and core.Ref is laminax.Ref and isinstance(laminax.typeof(ref), AbstractRef)
     assert not isinstance(ref, laminax.Array) and issubclass(RefEffect, Effect)
+
+
+def test_a_type_that_names_an_attribute_as_arrays_do_leaves_that_of_arrays_alone():
+    class Stack:
+        def __init__(self, base):
+            self.base = base
+
+        def sum(self):
+            return self.base.sum() + 1
+
+    class StackType(hijax.HiType):
+        def __eq__(self, other):
+            return isinstance(other, StackType)
+
+        def __hash__(self):
+            return 1
+
+        def lo_ty(self):
+            return [laminax.core.ShapedArray((3,), jnp.float32)]
+
+        def lower_val(self, stack):
+            return [stack.base]
+
+        def raise_val(self, base):
+            return Stack(base)
+
+        sum = hijax.aval_method(lambda stack: base_of(stack).sum() + 1)
+
+    class BaseOf(hijax.HiPrim):
+        def __init__(self):
+            self.in_avals, self.out_aval, self.params = (StackType(),), laminax.core.ShapedArray((3,), jnp.float32), {}
+            super().__init__()
+
+        def expand(self, stack):
+            return stack.base
+
+    def base_of(stack):
+        return BaseOf()(stack)
+
+    hijax.register_hitype(Stack, lambda stack: StackType())
+    x = jnp.arange(3.)
+    assert laminax.jit(lambda stack, y: stack.sum() + y.sum())(Stack(x), x) == Stack(x).sum() + 3 == 7
+    assert laminax.vmap(lambda y: y.sum())(x.reshape(1, 3)).tolist() == [3.0] and laminax.grad(lambda y: y.sum())(x).tolist() == [1.] * 3

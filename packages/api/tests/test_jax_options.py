@@ -104,12 +104,14 @@ def test_what_checkpoint_keeps_is_logged(caplog):
 def test_logs_on_stderr(capsys):
     from laminax_runtime.base import loggers
     loggers._handler.setStream(sys.stderr)
-    for name, value in (("jax_logging_level", "INFO"), ("jax_debug_log_modules", "laminax, other")):
+    for name, value in (("jax_logging_level", "INFO"), ("jax_debug_log_modules", "laminax, other"),
+                        ("jax_debug_log_modules", "other,jax")):
         with option(name, value):
-            logging.getLogger("laminax").info("told of %s", name)
+            logging.getLogger("laminax").info("told of %s=%s", name, value)
         logging.getLogger("laminax").info("after %s", name)
     text = capsys.readouterr().err
-    assert "told of jax_logging_level" in text and "told of jax_debug_log_modules" in text and "after" not in text
+    assert "told of jax_logging_level=INFO" in text and "after" not in text
+    assert "told of jax_debug_log_modules=laminax, other" in text and "told of jax_debug_log_modules=other,jax" in text
 
 
 def test_logs_of_a_process_follow_the_level():

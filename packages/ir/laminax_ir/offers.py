@@ -136,6 +136,7 @@ OFFERS: dict[str, str] = {
         ConstantFoldingTrace Trace Tracer at_work axis_size current_trace eval_trace extend_axis_env is_tracing
         name_scope set_evaluator set_tracing_hook state tracing_threads""",
     "tracing.tracebacks": "UnfilteredStackTrace api_boundary filter_traceback hidden_paths hide_path is_hidden shorten",
+    "tracing.type_attributes": "aval_method aval_property",
     "tracing.user_warnings": "warn_at_user",
     "tracing.wrapped_functions": "Store StoreException WrappedFun wrap_init",
     "types.abstract_meshes": "AbstractMesh AxisType NamedGrid normal_axis_types",

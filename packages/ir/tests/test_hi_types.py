@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.loops import scan
@@ -14,6 +15,7 @@ from laminax_ir.programs.check import check_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.recording.type_lowering import has_hi_types, lowered
 from laminax_ir.reference.evaluate import evaluate
+from laminax_ir.tracing.type_attributes import aval_method, aval_property
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.hi_types import HiType, MappingSpec, register_hitype
 
@@ -119,3 +121,49 @@ def test_loops_take_it_outside_of_programs():
 def test_programs_without_such_values_are_left_as_they_are():
     program = stage(lambda x: [x * 2.0], [ShapedArray((3,), F32)])
     assert lowered(program) is program and not has_hi_types(program)
+
+
+def test_traced_values_have_the_attributes_of_their_type():
+    @dataclass(frozen=True)
+    class Angle:
+        turns: Any
+        unit = "turns"
+        T = "of the value"
+
+    @dataclass(frozen=True)
+    class AngleType(HiType):
+        unit: str = "turns"
+
+        def lo_ty(self) -> list[Any]:
+            return [ShapedArray((), F32)]
+
+        def lower_val(self, angle: Angle) -> list[Any]:
+            return [angle.turns]
+
+        def raise_val(self, turns: Any) -> Angle:
+            return Angle(turns)
+
+        turned = aval_method(lambda angle, by, *, twice=False: ("turned", angle, by, twice))
+        T = aval_property(lambda angle: ("T", angle))  # which tracers of arrays have, too
+        astype = aval_method(fun=lambda angle, unit: ("astype", angle, unit))
+
+    register_hitype(Angle, lambda angle: AngleType())
+    seen: dict[str, Any] = {}
+
+    def f(angle: Any, x: Any) -> list[Any]:
+        assert angle.unit == "turns" and angle.turned(3, twice=True) == ("turned", angle, 3, True)
+        assert angle.T == ("T", angle) and angle.astype("degrees") == ("astype", angle, "degrees")
+        for name in ("colour", "shape"):
+            with pytest.raises(AttributeError, match=f"AngleType.* has no attribute '{name}'"):
+                getattr(angle, name)
+        with pytest.raises(AttributeError, match="'StagedTracer' object has no attribute 'turned'"):
+            x.turned(1)
+        with pytest.raises(AttributeError, match="how it is split over devices is known when the program runs"):
+            x.sharding
+        seen["angle"], seen["T"] = angle, x.T if hasattr(x, "T") else None
+        return [angle]
+
+    closed = stage(f, [AngleType(), ShapedArray((2, 3), F32)])
+    assert closed.out_avals == [AngleType()] and seen["angle"].aval is AngleType()
+    if seen["T"] is not None:  # with the api's methods
+        assert seen["T"].shape == (3, 2)

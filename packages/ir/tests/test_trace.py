@@ -15,6 +15,7 @@ from laminax_ir.recording.staging_trace import StagingTrace
 from laminax_ir.tracing import trace as trace_module
 from laminax_ir.tracing.trace import (
     Trace,
+    Tracer,
     current_trace,
     eval_trace,
     is_tracing,
@@ -156,3 +157,19 @@ def test_names_of_arguments():
     assert Trace("f", ["x", "y"]).describe_argument(1) == "argument y of f"
     assert Trace("f", lambda i: f"args[{i}]").describe_argument(1) == "argument args[1] of f"
     assert StagingTrace("f", ["x"]).name == "f"
+
+
+def test_a_tracer_of_a_users_own_is_made_of_its_trace_and_its_type():
+    class Labelled(Tracer):
+        __slots__ = ("label",)
+
+        def __init__(self, trace, aval, label):
+            super().__init__(trace, aval)
+            self.label = label
+
+    x = Labelled(None, ShapedArray((2, 3), np.dtype("float32")), "weights")
+    assert (x.shape, x.dtype.name, x.ndim, x.label) == ((2, 3), "float32", 2, "weights")
+    with pytest.raises(AttributeError, match="no attribute 'colour'"):
+        x.colour
+    with pytest.raises(AttributeError, match="aval"):
+        Labelled.__new__(Labelled).colour

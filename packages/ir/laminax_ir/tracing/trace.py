@@ -25,6 +25,7 @@ from laminax_ir.types.errors import (
     TracerIntegerConversionError,
     UnboundAxisNameError,
 )
+from laminax_ir.types.hi_types import HiType, ValueAttribute
 from laminax_ir.types.python_scalars import check_has_truth_value, check_is_index, check_is_scalar
 
 if TYPE_CHECKING:
@@ -407,6 +408,13 @@ class Tracer:
     size: property = property(operator.attrgetter("aval.size"), doc="The number of elements.")
     weak_type: property = property(operator.attrgetter("aval.weak_type"), doc="Whether the dtype yields to that of other operands.")
     mat: property = property(operator.attrgetter("aval.mat"), doc="How it differs from device to device inside of shard_map.")
+
+    def __getattr__(self, name: str) -> Any:
+        aval = object.__getattribute__(self, "aval")
+        if not isinstance(aval, HiType):
+            return object.__getattribute__(self, name)  # once more, for the error
+        found = getattr(aval, name)
+        return found.of(self) if isinstance(found, ValueAttribute) else found
 
     def concrete_value(self) -> Any:
         """The concrete array behind this tracer, or None when there is none yet."""

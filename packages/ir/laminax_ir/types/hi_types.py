@@ -44,6 +44,8 @@ class HiType(metaclass=_Interning):
       `MappingSpec` says how it is mapped; for `scan` `leading_axis_spec()`, the spec of its leading axis;
     * for programs `str_short(short_dtypes=False)`: how the type is printed.
 
+    Traced values have the attributes of their type; those that it marks with `aval_property` and `aval_method` get the value.
+
     Example:
       >>> from dataclasses import dataclass
       >>> @dataclass(frozen=True)
@@ -143,6 +145,14 @@ class HiType(metaclass=_Interning):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> HiType:
         return self
+
+
+class ValueAttribute:
+    """An attribute of a type that traced values of the type have in a form of their own."""
+
+    def of(self, value: Any) -> Any:
+        """The attribute of a value."""
+        raise NotImplementedError
 
 
 class MappingSpec:

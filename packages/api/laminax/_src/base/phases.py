@@ -51,11 +51,11 @@ class phase:
             return
         seconds = time.perf_counter() - self._start
         monitoring.record_event_duration_secs(PHASE_EVENTS[self._verb], seconds, fun_name=self._title)
-        _log(_FINISHED[self._verb], self._title, _Listed(self._avals), seconds)
+        _log(_FINISHED[self._verb], _Traced(self._title) if self._verb == "Tracing" else self._title, _Listed(self._avals), seconds)
 
 
 _FINISHED = {
-    "Tracing": "Finished tracing %s for arguments (%s) in %.4f s.",
+    "Tracing": "Finished tracing %s with arguments (%s) in %.4f s.",
     "Lowering": "Finished lowering %s for arguments (%s) in %.4f s.",
     "Compiling": "Finished XLA compilation of %s for arguments (%s) in %.4f s.",
 }
@@ -76,6 +76,19 @@ class _Listed:
 
     def __str__(self) -> str:
         return ", ".join(aval.str_short() for aval in self._avals)
+
+
+class _Traced:
+    """What was traced, as JAX's log has it, which tests count: `step for jit`, of `jit(step)`."""
+
+    __slots__ = ("_title",)
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+
+    def __str__(self) -> str:
+        wrapper, _, name = self._title.removesuffix(")").partition("(")
+        return f"{name} for {wrapper}"
 
 
 def _log(message: str, *values: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, NoReturn
 
+from laminax_ir.tracing.type_attributes import aval_method, aval_property
 from laminax_ir.types.hi_types import HiPspec, HiType, MappingSpec, register_hitype
 from laminax_transforms.custom.accumulators import GradAccum, NullAccum, RefAccum, ValAccum
 from laminax_transforms.custom.derived_rules import jvp_from_lin, linearize_from_jvp, vjp_from_jvp, vjp_from_lin
@@ -80,28 +81,6 @@ class AvalMutableQDD(AvalQDD):
     Raises:
       NotImplementedError: always.
     """
-
-
-class aval_method:  # noqa: N801  (a decorator)
-    """Marks a method of a type as one that its values have: it is called with the type in place of the value.
-
-    Args:
-      fun: the method.
-    """
-
-    def __init__(self, fun: Callable) -> None:
-        self.fun = fun
-
-
-class aval_property:  # noqa: N801  (a decorator)
-    """Marks a property of a type of values as one of the values.
-
-    Args:
-      fget: what computes it.
-    """
-
-    def __init__(self, fget: Callable) -> None:
-        self.fget = fget
 
 
 def cur_qdd(x: Any) -> NoReturn:
