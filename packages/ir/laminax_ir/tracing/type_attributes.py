@@ -1,7 +1,7 @@
 """Attributes that traced values have of their types: what a type of users' own marks for its values.
 
-A value outside of traces is an object of the user's class, which has attributes anyway. While a function is traced, the type of the value is
-what there is: a marked method or property of the type is called with the traced value in place of the type.
+A value outside of traces is an object of the user's class, which has attributes anyway. While a function is traced, its type is
+what there is of it: a marked method or property of the type is called with the traced value in place of the type.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ when they are imported; what uses them says that it is not supported.
 
 from __future__ import annotations
 
-from typing import Any, Callable, NoReturn
+from typing import Any, NoReturn
 
 from laminax_ir.tracing.type_attributes import aval_method, aval_property
 from laminax_ir.types.hi_types import HiPspec, HiType, MappingSpec, register_hitype
