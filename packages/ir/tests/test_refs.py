@@ -316,3 +316,17 @@ def test_the_callers_references_are_not_frozen():
     ref = new_ref(0.)
     with pytest.raises(ValueError, match="was not made by this function"):
         cond(True, lambda: freeze(ref), lambda: 1.)
+
+
+@pytest.mark.parametrize("make", [lambda f: f, lambda f: lambda: evaluate(stage(lambda: f(), []))])
+def test_reading_and_writing_as_methods(make):
+    def f():
+        ref = new_ref(np.arange(4.0, dtype=np.float32))
+        old = ref.swap(np.float32(7), 1)
+        ref.set(np.float32([8, 9]), slice(2, None))
+        part, whole = ref.get(slice(0, 2)), ref.get()
+        return [old, part, whole, ref.swap(np.zeros(4, np.float32)), ref.get(3)]
+
+    old, part, whole, last, zero = make(f)()
+    assert (old, zero) == (1, 0) and np.asarray(part).tolist() == [0, 7]
+    assert np.asarray(whole).tolist() == np.asarray(last).tolist() == [0, 7, 8, 9]

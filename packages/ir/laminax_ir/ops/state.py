@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from laminax_ir.ops.shape import full
 from laminax_ir.refs import ref_indexing
 from laminax_ir.refs.ref_primitives import addupdate_p, freeze_p, get_p, new_ref_p, swap_p
 from laminax_ir.refs.refs import Ref, RefView, check_is_ref, freeze, new_ref, read, write
+from laminax_ir.types.hi_types import HiType
 from laminax_ir.types.ref_types import AbstractRef
 
 __all__ = ["AbstractRef", "Ref", "addupdate", "addupdate_p", "empty_ref", "free_ref", "freeze", "freeze_p", "get", "get_p", "new_ref",
@@ -105,12 +108,12 @@ def empty_ref(ty: Any, memory_space: Any = None, pin: bool = False) -> Ref:
     """Makes a reference whose first value does not matter.
 
     Args:
-      ty: the type of the array, anything with a shape and a dtype.
+      ty: the type of the array, anything with a shape and a dtype; or a type of users' own.
       memory_space: only None, as for `new_ref`.
       pin: only False, as for `new_ref`.
 
     Returns:
-      A `Ref`; zeros are in it.
+      A `Ref`; zeros are in it, or a value that consists of arrays of zeros.
 
     Raises:
       TypeError: if ty is not a type of arrays.
@@ -119,9 +122,18 @@ def empty_ref(ty: Any, memory_space: Any = None, pin: bool = False) -> Ref:
       >>> empty_ref(ShapeDtypeStruct((3,), "float32")).shape
       (3,)
     """
+    if isinstance(ty, HiType):
+        return new_ref(_of_zeros(ty), memory_space=memory_space, pin=pin)
     if not (hasattr(ty, "shape") and hasattr(ty, "dtype")):
         raise TypeError(f"empty_ref: ty must have a shape and a dtype, such as ShapeDtypeStruct((2,), 'float32'), got {ty!r}")
     return new_ref(full(ty.shape, 0, ty.dtype), memory_space=memory_space, pin=pin)
+
+
+def _of_zeros(aval: Any) -> Any:
+    """A value of a type that consists of arrays of zeros."""
+    if isinstance(aval, HiType):
+        return aval.raise_val(*map(_of_zeros, aval.lo_ty()))
+    return np.zeros(aval.shape, aval.dtype)
 
 
 def free_ref(ref: Ref) -> None:

@@ -9,6 +9,7 @@ from laminax_ir.refs.ref_indexing import Place, part_aval
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.hi_types import HiType
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,6 +57,13 @@ def set_array_operations(load: Callable[[], ArrayOperations]) -> None:
     _load = load
 
 
+def own_copy(value: Any, aval: Any) -> Any:
+    """A value that is no tracer, in memory of its own; of a value of a user's type, another with copies of its arrays."""
+    if not isinstance(aval, HiType):
+        return array_operations().copied(value)
+    return aval.raise_val(*[own_copy(x, part) for x, part in zip(aval.lower_val(value), aval.lo_ty(), strict=True)])
+
+
 def checked_value(name: str, aval: ShapedArray, nested: tuple[Place, ...], value: Any) -> Any:
     """The value to write, checked, in the dtype of the reference.
 
@@ -74,6 +82,14 @@ def checked_value(name: str, aval: ShapedArray, nested: tuple[Place, ...], value
         raise TypeError(f"{name}: the value to write must be an array or a scalar, got {value!r:.60} of type "
                         f"{type(value).__name__}") from None
     operation = "addupdate" if name == "ref_addupdate" else "swap"
+    if isinstance(aval, HiType):
+        if operation == "addupdate":
+            raise NotImplementedError(f"{name}: adding to a reference to a value of the type {aval.str_short()} is not supported. Read it, "
+                                      "ref[...], add by an operation of the type, and write the sum.")
+        if given is not aval:
+            raise ValueError(f"Invalid type for `swap`. Ref type: {aval.str_short()}. Value type: {given.str_short()}. {name} writes "
+                             "values of the reference's type.")
+        return value
     expected = part_aval(aval, nested)
     if given.shape != expected.shape:
         raise ValueError(f"Invalid shape for `{operation}`. Ref shape: {aval.shape}. Expected shape: {expected.shape}. "
@@ -88,6 +104,8 @@ def checked_value(name: str, aval: ShapedArray, nested: tuple[Place, ...], value
 
 def typed_as(aval: ShapedArray, value: Any) -> Any:
     """A value of a reference's dtype as an array to put into the reference: weakly typed if the reference's type is."""
+    if isinstance(aval, HiType):
+        return value
     if dtypes.is_extended(aval.dtype) or (get_aval(value).weak_type == aval.weak_type
                                           and (state.trace is not eval_trace or hasattr(value, "aval"))):
         return value

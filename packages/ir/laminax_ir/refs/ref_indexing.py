@@ -17,6 +17,7 @@ from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.errors import NonConcreteBooleanIndexError
+from laminax_ir.types.hi_types import HiType
 
 
 class Span(NamedTuple):
@@ -65,9 +66,12 @@ def places(name: str, array: Any, index: Any) -> tuple[Place, ...]:
       IndexError: for bounds of a slice that are traced.
       NonConcreteBooleanIndexError: for a mask.
     """
-    if index is Ellipsis or index is None:
+    if index is Ellipsis or index is None or type(index) is tuple and not index:
         return ()
-    shape = array.shape
+    shape = getattr(array, "shape", None)
+    if shape is None:
+        raise TypeError(f"{name}: what is in this reference is no array, and is read and written whole, as ref[...]; got the index "
+                        f"{index!r:.60}")
     given = index if type(index) is tuple else (index,)
     if sum(item is Ellipsis for item in given) > 1:
         raise ValueError(f"{name}: Only one ellipsis is supported. Got the index {index} for shape {shape}.")
@@ -91,6 +95,9 @@ def places(name: str, array: Any, index: Any) -> tuple[Place, ...]:
             arrays.append(found)
     if all(type(item) is Span and item == (0, size, 1) for item, size in zip(items, shape)):
         return ()
+    if isinstance(inner := getattr(getattr(array, "aval", None), "inner_aval", None), HiType):
+        raise NotImplementedError(f"{name}: a part of a reference to a value of the type {inner.str_short()} is not supported: it is read "
+                                  "and written whole, as ref[...]. Make references to the arrays that it consists of.")
     return (Place(tuple(items), tuple(arrays), tuple(shape), _part_shape(items, [get_aval(x).shape for x in arrays])),)
 
 

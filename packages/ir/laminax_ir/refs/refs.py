@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, NoReturn, Sequence
 
 from laminax_ir.pytrees.pytree import keystr, leaf_paths, register_pytree_node, tree_flatten_with_path
 from laminax_ir.refs import ref_indexing
-from laminax_ir.refs.ref_contents import array_operations, checked_value, typed_as
+from laminax_ir.refs.ref_contents import array_operations, checked_value, own_copy, typed_as
 from laminax_ir.refs.ref_indexing import Place, without_arrays
 from laminax_ir.tracing.trace import Trace, Tracer, current_trace, eval_trace, state
 from laminax_ir.types.avals import get_aval, register_reference_type
@@ -72,6 +72,18 @@ class Ref:
     def __setitem__(self, index: Any, value: Any) -> None:
         write("ref_set", self, ref_indexing.places("ref_set", self, index), value)
 
+    def get(self, idx: Any = ()) -> Any:
+        """The value, or its part at an index."""
+        return read(self, ref_indexing.places("ref_get", self, idx))
+
+    def set(self, value: Any, idx: Any = ()) -> None:
+        """Replaces the value, or its part at an index."""
+        write("ref_set", self, ref_indexing.places("ref_set", self, idx), value)
+
+    def swap(self, value: Any, idx: Any = ()) -> Any:
+        """Replaces the value, or its part at an index, and returns what was there."""
+        return write("ref_swap", self, ref_indexing.places("ref_swap", self, idx), value, returns_old=True)
+
     def addupdate(self, x: Any, idx: Any = ()) -> None:
         """Adds to the array, or to its part at an index, in place."""
         write("ref_addupdate", self, ref_indexing.places("ref_addupdate", self, idx), x)
@@ -95,7 +107,8 @@ class Ref:
         if self._trace is not eval_trace:
             return f"RefTracer({self.aval})"
         text = repr(self.load())
-        return f"Ref{text[text.index('('):]}" if "(" in text else f"Ref({text})"
+        is_array = "(" in text and not isinstance(self.aval.inner_aval, HiType)
+        return f"Ref{text[text.index('('):]}" if is_array else f"Ref({text})"
 
     def __copy__(self) -> Ref:
         return new_ref(self[...])
@@ -162,7 +175,7 @@ class ValueRef(Ref):
 
     def load_to_donate(self) -> Any:
         """The value outside of traces, for a program that may overwrite it: a copy, unless the reference alone has the value."""
-        return self.load() if self.is_own else array_operations().copied(self.load())
+        return self.load() if self.is_own else own_copy(self.load(), self.aval.inner_aval)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._trace is not eval_trace:
@@ -249,7 +262,7 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None,
     """Makes a reference to an array, which can be read and written.
 
     Args:
-      init_val: an array or a scalar, what is in it at first.
+      init_val: an array or a scalar, what is in it at first; or a value of a type of users' own, which is read and written whole.
       memory_space: only None; other memories are not supported.
       kind: "no_grad_no_remat" for a reference to which differentiated functions may write: what is written has no derivative, and is
         written once by a checkpointed function. None otherwise.
@@ -283,17 +296,15 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None,
     except TypeError:
         raise TypeError("Error interpreting argument to new_ref as a JAX value. The problematic value is of type "
                         f"{type(init_val)} and was passed to new_ref at position 0. Give an array or a scalar.") from None
-    if isinstance(aval, HiType):
-        raise NotImplementedError(f"new_ref: a reference to a value of the type {aval.str_short()} is not supported. Make references to "
-                                  "the arrays that it consists of.")
     if aval.weak_type:  # what is written later is not
         init_val, aval = array_operations().converted(init_val, aval.dtype, False), aval.strip_weak_type()
     home = state.trace.home_of_ref(init_val)
     with current_trace(home):
         if home.records_refs:
             return home.record_new_ref(init_val, AbstractRef(aval, kind))
-        return ValueRef(home, AbstractRef(aval, kind), init_val if isinstance(init_val, Tracer) else array_operations().copied(init_val),
-                        is_own=True)
+        is_constant = home is not eval_trace and isinstance(aval, HiType)  # of a program: one that consists of arrays that nobody writes to
+        value = init_val if isinstance(init_val, Tracer) or is_constant else own_copy(init_val, aval)
+        return ValueRef(home, AbstractRef(aval, kind), value, is_own=True)
 
 
 def read(ref: Ref, places: tuple[Place, ...] = ()) -> Any:
