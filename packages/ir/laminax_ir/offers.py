@@ -167,5 +167,5 @@ OFFERS: dict[str, str] = {
     "types.python_scalars": "check_has_truth_value check_is_index check_is_scalar",
     "types.ref_types": "AbstractRef",
     "types.symbolic_zeros": "SymbolicZero",
-    "types.type_shardings": "TypeSharding in_use names_of sharding_of_type type_sharding",
+    "types.type_shardings": "TypeSharding in_use names_of set_sharding_maker type_sharding",
 }

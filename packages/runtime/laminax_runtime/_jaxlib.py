@@ -205,7 +205,7 @@ def gpu_kernels(platform: str) -> list[tuple[str, Any, int]]:
 
 
 def gpu_kernels_of_batches() -> list[str]:
-    """Those of the kernels that a batch may be split for."""
+    """The names of the GPU kernels whose batch axes may be split over devices."""
     from jaxlib import gpu_linalg, gpu_solver, gpu_sparse
 
     return [name for module in (gpu_linalg, gpu_solver, gpu_sparse) for name in module.batch_partitionable_targets()]
@@ -296,7 +296,7 @@ def refined_module(text: str) -> bytes:
 
 
 def refined_text(text: str) -> str:
-    """The same as text."""
+    """`refined_module`, as text."""
     return str(mlir_module_from_text(refined_module(text))[0])
 
 
@@ -418,7 +418,7 @@ def set_spec_check(check: Callable[[Any, Any], None]) -> None:
 
 @contextlib.contextmanager
 def answered_jax_lookups() -> Iterator[None]:
-    """Inside, jaxlib finds the modules of jax that it asks for."""
+    """Context manager: inside, jaxlib's imports of `jax` find stand-ins with the few names that it looks up."""
     modules = {name: types.ModuleType(name) for name in ("jax", "jax._src", "jax._src.named_sharding", "jax.core")}
     modules["jax"].__path__ = modules["jax._src"].__path__ = []
     modules["jax._src.named_sharding"].check_pspec = lambda mesh, spec: _check_spec(mesh, spec)

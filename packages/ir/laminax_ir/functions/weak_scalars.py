@@ -74,7 +74,7 @@ def weak_scalar(value: float | complex, dtype: Any) -> Any:
 
 
 def _is_staging() -> bool:
-    """Whether operations end up in a program; those of a `vmap` or a derivative may be evaluated as they come."""
+    """Whether operations end up in a program: a staging trace is current, or encloses the transformations at work."""
     trace = state.trace
     while not isinstance(trace, StagingTrace) and (parent := getattr(trace, "parent", None)) is not None:
         trace = parent

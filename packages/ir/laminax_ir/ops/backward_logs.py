@@ -1,7 +1,7 @@
-"""Logs of backward rules: values that a backward pass gives beside cotangents, to those who ask for them.
+"""Logs of backward rules: values that a backward pass returns beside cotangents, to callers of `with_logs`.
 
-The operation has operands and nothing else. It stands in transposed programs, in which `with_logs` finds it; whoever runs them does nothing
-for it, and does not compute what only it needs.
+The operation has operands, no results and no effects. `with_logs` finds it in transposed programs; in all others it does nothing, and what
+is computed for it alone is dead code.
 """
 
 from __future__ import annotations

@@ -590,7 +590,7 @@ def _cast(x: Any, names: tuple, to: str) -> Any:
 
 
 def vary(x: Any, names: Sequence[Hashable]) -> Any:
-    """`x`, of a type that says that it varies along those of the axes that are checked."""
+    """`x` with a type that varies along these axes, as far as they are checked (`check_vma`); the value is unchanged."""
     checked, aval = checked_axes(), get_aval(x)
     if aval._split is not None and (reduced := tuple(n for n in names if n in checked and state_along(aval, n) == REDUCED)):
         x = reduced_vary_cast(x, reduced)

@@ -143,7 +143,10 @@ def _with_keyword_operand(name: str, operands: tuple, operand: Any) -> tuple:
 
 
 def _branch(name: str, index: ArrayLike, branches: Sequence[Callable], operands: tuple, labels: Sequence[str], **params: Any) -> Any:
-    """Traces the branches in the order given, and binds `cond_p`; those of `cond` are given with the true one first."""
+    """Traces the branches in the order given, and binds `cond_p`, whose branches are by index.
+
+    `cond` gives its branches with the one for True first; they are reversed for the primitive, where False is 0.
+    """
     flat, in_tree = flat_arguments(f"{name}: an operand", operands)
     in_avals = [get_aval(x) for x in flat]
     programs = [trace_function(name, label, branch, in_tree, in_avals) for branch, label in zip(branches, labels)]

@@ -56,7 +56,13 @@ def body_with_constants(body: ClosedJaxpr, num_consts: int, flags: Flags) -> Clo
 
 
 def condition_with_constants(condition: ClosedJaxpr, num_consts: int, flags: Flags) -> tuple[ClosedJaxpr, Flags]:
-    """The condition of a while loop with those of the marked values that it reads as further constants, and which these are."""
+    """The condition of a while loop whose marked carried values are constants, as a program, and which of these it reads and so takes.
+
+    Args:
+      condition: the program of (constants, carried values).
+      num_consts: how many constants it has.
+      flags: marks the carried values that the body never changes.
+    """
     question = ("condition with constants", num_consts, flags)
     if question not in condition.derived:
         jaxpr = condition.jaxpr

@@ -80,9 +80,10 @@ def _first_parameter(fun: Callable) -> str:
 
 
 def _promoted(values: list[Any], avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], body_fun: Callable) -> list[Any] | None:
-    """The initial carry, of types that those of the result ask for; None if there is nothing to change.
+    """The initial carry, converted to the types that the body returns; None where nothing needs to be converted.
 
-    Users say themselves (`pcast`) that a carry will vary along axes of devices; loops of this library are for all values.
+    Weak types become strong. Inside of `shard_map`, the carry of a loop in laminax's own functions is made to vary along the axes that the
+    result varies along; in a user's loop that is an error, as in JAX, and the user calls `pcast`.
     """
     if ((promoted := promote_weak(values, avals, out_avals)) is None and checked_axes()
             and (body_fun.__module__ or "").startswith("laminax")):

@@ -177,7 +177,7 @@ def _of_shape(x: ShapedArray, shape: tuple, axis: int) -> ShapedArray:
 
 
 def preduced(x: Any, names: tuple) -> Any:
-    """The same value, whose cotangent is to be an open sum along these axes."""
+    """The value, reduced along these axes: its cotangent is left as an open sum along them."""
     return _opening(preduced_p, x, axes=names)
 
 
@@ -192,17 +192,17 @@ def reduced_vary_cast(x: Any, names: tuple) -> Any:
 
 
 def unreduced_psum(x: Any, names: tuple) -> Any:
-    """The sum that is open along these axes."""
+    """Makes the sum that is open along these axes (an all-reduce)."""
     return unreduced_psum_p.bind(x, axes=names)
 
 
 def unreduced_psum_scatter(x: Any, names: tuple, scatter_dimension: int, count: int, tiled: bool) -> Any:
-    """Of the sum that is open along these axes, each device's part."""
+    """Makes the sum that is open along these axes; each device gets one part of it (a reduce-scatter)."""
     return unreduced_reduce_scatter_p.bind(x, scatter_dimension=scatter_dimension, axis_name=names, axis_size=count, tiled=tiled)
 
 
 def all_gather_reduced(x: Any, names: tuple, axis: int, count: int, tiled: bool) -> Any:
-    """The values of all devices in each of them; the cotangent of the result is to be an open sum along these axes."""
+    """Gathers the values of all devices on each of them; the cotangent of the result is left as an open sum along these axes."""
     return _opening(all_gather_reduced_p, x, all_gather_dimension=axis, axis_name=names, axis_size=count, tiled=tiled)
 
 

@@ -88,7 +88,7 @@ def global_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any, manual_axes: 
 
 
 def _sums_of_whole(aval: ShapedArray, spec: PartitionSpec, manual_axes: Sequence[Hashable]) -> tuple[frozenset, frozenset]:
-    """Which sums are open in the whole: along the program's own axes those that the spec says, along others those of the parts."""
+    """The `unreduced` and the `reduced` axes of the whole array: the manual ones are in the spec, the others in the type of a part."""
     if aval._split is None:
         return spec.unreduced, spec.reduced
     inner, own = aval._split.spec, frozenset(manual_axes)

@@ -56,7 +56,12 @@ class UserOperation:
         raise NotImplementedError
 
     def transpose(self, cts: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any] | None:
-        """Cotangents of the linear operands, in whose places are their avals. None if the transpose is that of the program of `run`."""
+        """The cotangents of the operands, from those of the results; None where the operation is transposed by way of `run`.
+
+        Args:
+          cts: one per result.
+          operands: values, with avals in the places of the operands in which the operation is linear.
+        """
         return None
 
     def batch(self, axis: Any, operands: Sequence[Any], batch_axes: Sequence[int | None]) -> tuple[list[Any], list[int | None]]:

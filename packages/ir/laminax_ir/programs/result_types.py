@@ -110,8 +110,9 @@ def _typed_results(primitive: Primitive, avals: Sequence[ShapedArray], params: d
 
 
 def _result_space(primitive: Primitive, avals: Sequence[ShapedArray]) -> MemorySpace:
-    """The memory of an operation's results: that of its operands. `Device`, for operations that type their own results, leaves these as
-    they are.
+    """The memory space of an operation's results: the space that its operands are in.
+
+    Operations with the trait HAS_OWN_MEMORIES give `Device`, which changes nothing in the types that their shape rules return.
 
     Raises:
       ValueError: if operands that are no scalars lie in several kinds of memory.

@@ -6,7 +6,7 @@ leaves. `tree_flatten` takes a tree apart into leaves and a `PyTreeDef`, `tree_u
 again, and the rest is made of these two. This is the surface of `jax.tree_util` and `jax.tree`.
 
 The registry is jaxlib's C++ one where jaxlib can be imported, and an equal one in Python where not; see
-`_pytree_backend`. Hot paths inside laminax call `flatten` and `treedef.unflatten`, which are the
+`laminax_ir.pytrees.backend`. Hot paths inside laminax call `flatten` and `treedef.unflatten`, which are the
 registry's own methods without a Python function around them (0.1 µs less; `flatten` takes the leaf
 predicate as its second positional argument).
 """

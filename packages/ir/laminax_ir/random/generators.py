@@ -215,7 +215,7 @@ def rbg_fold_in(words: Any, data: Any) -> Any:
 
 
 def _generate(words: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Array:
-    """Bits of shape `(*keys, *shape)`: those of the first key, as vmap of `rng_bit_generator` has it."""
+    """Bits of shape `(*keys, *shape)`, all drawn with the first key: what `vmap` of `rng_bit_generator` gives for a batch of keys."""
     keys = words.shape[:-1]
     if 0 in keys:
         return zeros((*keys, *shape), dtype)

@@ -17,7 +17,7 @@ def in_numpy_type(x: np.ndarray) -> Any:
 
 
 def total_order(x: np.ndarray) -> np.ndarray:
-    """Signed integers ordered as IEEE 754 totalOrder orders x: the bits, with those of negative numbers mirrored."""
+    """Signed integers in the order of totalOrder (IEEE 754-2019, 5.10): the bits of x, with inverted magnitudes for negative numbers."""
     x = in_numpy_type(x)
     if x.dtype.kind == "u":
         return (x ^ np.array(1 << (8 * x.itemsize - 1), x.dtype)).view(f"i{x.itemsize}")

@@ -165,12 +165,12 @@ def width(item: Any) -> int:
 
 
 def without_arrays(nested: tuple[Place, ...]) -> tuple[Place, ...]:
-    """The same places without the values of computed indices: the part of an index that is known without values."""
+    """The places with None for the values of computed indices: the part of an index that is static."""
     return tuple([place._replace(arrays=(None,) * len(place.arrays)) for place in nested])
 
 
 def with_arrays(nested: tuple[Place, ...], arrays: Sequence[Any]) -> tuple[Place, ...]:
-    """The same places with other values for the computed indices of all of them, in order."""
+    """The places with these values for the computed indices: one value per index, over all places in order."""
     if not arrays:
         return nested
     found = iter(arrays)
@@ -186,7 +186,7 @@ def part_aval(aval: ShapedArray, nested: tuple[Place, ...]) -> ShapedArray:
 
 
 def text(nested: Sequence[Place], names: Sequence[str]) -> str:
-    """The indices of nested places in the syntax of Python; `names` are those of the computed ones."""
+    """The indices of nested places in Python's syntax; `names` has the text of each computed index, in order."""
     found = iter(names)
     return ("".join(f"[{','.join(_item_text(item, size, found) for item, size in zip(place.items, place.of_shape))}]" for place in nested)
             or "[...]")

@@ -37,7 +37,7 @@ def parse_shape(text: str, scope: SymbolicScope, like: Sequence[int | None] | No
 
 
 def parse_dimension(text: str, scope: SymbolicScope, what: str) -> DimSize:
-    """The one dimension that a text describes; `what` names the whole that it is part of, for errors."""
+    """Parses the text of one dimension; `what` names what the text is part of, for messages."""
     parser = _Parser(text, scope, f"{what}: symbolic shape {text!r}", None)
     found = parser.sum()
     parser.expect_end()

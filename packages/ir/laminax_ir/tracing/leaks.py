@@ -112,6 +112,6 @@ def _describe_holder(box: list) -> str:
                 else f"the entry {key!r} of a dict"
         if referrer is not box and isinstance(referrer, (list, tuple, set)):
             return f"a {type(referrer).__name__}"
-        if type(referrer).__name__ == "cell":
+        if type(referrer) is CellType:
             return "a variable that a function closed over"
     return ""

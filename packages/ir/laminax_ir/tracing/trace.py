@@ -2,8 +2,9 @@
 
 One trace is current in each thread. `Primitive.bind` hands its operands to it, and the trace decides
 what the operation means: evaluate it, record it, differentiate it, batch it. Every transformation is a
-trace with a parent; it does its part and binds what is left in the parent. Nothing else is ambient but
-the sizes of the named axes and the source position that transposed equations inherit.
+trace with a parent; it does its part and binds what is left in the parent. The state of a thread (`_State`)
+is the current trace, the sizes of the named axes, the name stack, and the source position that transposed
+equations inherit; what programs depend on besides is in `laminax_ir.options.ambient`.
 """
 
 from __future__ import annotations
@@ -177,14 +178,6 @@ class ConstantFoldingTrace(Trace):
 
     def constant(self, value: Any) -> Any:
         return value
-
-    def record_new_ref(self, value: Any, aval: Any) -> Any:
-        """Records that a reference is made, and returns it: for traces that record references."""
-        raise NotImplementedError
-
-    def record_ref(self, operation: str, ref: Any, places: tuple[Any, ...], value: Any = None) -> Any:
-        """Records `get`, `swap`, `addupdate` or `freeze` of a reference: for traces that record references."""
-        raise NotImplementedError
 
     def home_of_ref(self, value: Any) -> Trace:
         return self.parent.home_of_ref(value) if isinstance(value, Tracer) else eval_trace
@@ -421,7 +414,7 @@ class Tracer:
         return None
 
     def demanded_value(self) -> Any:
-        """The same for who cannot go on without it: a trace may compute it now (see `StagingTrace.demanded_value_of`)."""
+        """The concrete value for a caller that fails without one: a trace may compute it now (see `StagingTrace.demanded_value_of`)."""
         return self.concrete_value()
 
     def origin(self) -> tuple[str, str]:

@@ -1,4 +1,8 @@
-"""Calls with values of users' types: of programs of arrays. What only derivatives and batches ask for is gone by then."""
+"""Calls with values of users' types become calls of programs of arrays.
+
+Calls with rules of derivatives or batches (`custom_jvp`, `custom_vjp`, `custom_vmap`) are evaluated in place: types are lowered after all
+transformations, when these rules are not needed any more.
+"""
 
 from __future__ import annotations
 

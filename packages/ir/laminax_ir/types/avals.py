@@ -91,7 +91,7 @@ class ManualAxisType:
         return replace(self, **changes)
 
     def to_ct_mat(self) -> ManualAxisType:
-        """That of cotangents: sums that were made are open in them, and the other way round."""
+        """The type of the cotangents of such a value: its `unreduced` axes are `reduced` in them, and the other way round."""
         return ManualAxisType(varying=self.varying, unreduced=self.reduced, reduced=self.unreduced)
 
 
@@ -139,7 +139,7 @@ class ShapedArray:
     def __init__(self, *_: Any, **__: Any) -> None:
         pass
 
-    def __setattr__(self, name: str, value: tuple[int, ...]) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"ShapedArray is immutable; use update({name}=...) to make another one")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -239,11 +239,11 @@ class ShapedArray:
         return self if spec is None else remove_axis(self, spec)
 
     def leading_axis_spec(self) -> int:
-        """The axis that `scan` goes along."""
+        """The axis along which `scan` takes its steps: the first one."""
         return 0
 
     def normalize(self) -> ShapedArray:
-        """The type without weakness, as that of a result of a call."""
+        """The type with a strong dtype, which results of calls have."""
         return self.strip_weak_type()
 
     def vspace_zero(self) -> np.ndarray[Any, Any]:

@@ -120,7 +120,7 @@ class KeyDType(ExtendedDType):
     def __hash__(self) -> int:
         return self._hash
 
-    def __setattr__(self, name: str, value: str) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a dtype is immutable; {self}.{name} cannot be assigned")
 
     def __reduce__(self) -> tuple[Any, ...]:

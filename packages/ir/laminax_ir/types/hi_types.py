@@ -105,7 +105,7 @@ class HiType(metaclass=_Interning):
         raise self._missing("dec_rank", "vmap")
 
     def leading_axis_spec(self) -> Any:
-        """The `MappingSpec` for the leading axis, along which `scan` goes."""
+        """The `MappingSpec` for the leading axis, along which `scan` takes its steps."""
         raise self._missing("leading_axis_spec", "scan")
 
     def shard(self, mesh: Any, manual_axes: Any, check_vma: bool, spec: Any) -> Any:

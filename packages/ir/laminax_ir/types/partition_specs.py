@@ -85,7 +85,7 @@ class P:
         return self
 
     def to_ct_spec(self) -> P:
-        """How its cotangents are split: sums that were made are open in them, and the other way round."""
+        """How cotangents of such an array are split: its `unreduced` axes are `reduced` in them, and the other way round."""
         return self.update(unreduced=self.reduced, reduced=self.unreduced)
 
     def to_lo(self) -> list[P]:
@@ -102,7 +102,7 @@ class P:
             raise ValueError(f"PartitionSpec: {sorted(self.unreduced & self.reduced, key=str)} cannot be both in unreduced and in "
                              f"reduced; got {self!r}")
 
-    def __setattr__(self, name: str, value: tuple[Any, ...]) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"PartitionSpec is immutable; use update(partitions=...) to make another one, not {name} = ...")
 
     def names(self) -> Iterator[Hashable]:
@@ -141,7 +141,7 @@ class P:
                                  reduced=self.reduced | other.reduced)
         return self.update(partitions=self.partitions + tuple(other)) if isinstance(other, tuple) else NotImplemented
 
-    def __radd__(self, other: tuple[str, ...]) -> PartitionSpec:
+    def __radd__(self, other: Any) -> PartitionSpec:
         return self.update(partitions=other + self.partitions) if isinstance(other, tuple) else NotImplemented
 
     def __eq__(self, other: object) -> bool:

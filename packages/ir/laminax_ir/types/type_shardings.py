@@ -15,8 +15,9 @@ from laminax_ir.options.config import remove_size_one_mesh_axis_from_type
 from laminax_ir.types.abstract_meshes import AbstractMesh, in_use
 from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec
 
-__all__ = ["TypeSharding", "as_sharding", "axes_text", "axis_text", "in_use", "names_of", "parts_of", "repeated_name", "sharding_of_type",
-           "type_sharding"]
+__all__ = ["TypeSharding", "as_sharding", "axes_text", "axis_text", "in_use", "names_of", "parts_of", "repeated_name",
+           "set_sharding_maker", "type_sharding"]
+
 
 class TypeSharding(NamedTuple):
     """The sharding in a type: the mesh, and a spec of explicit axes with as many entries as the array has axes.
@@ -105,7 +106,7 @@ def type_sharding(sharding: Any, shape: Sequence[int], name: str = "ShapedArray"
 
 
 def _named_in_types(mesh: AbstractMesh, names: Sequence[Any]) -> Sequence[Any]:
-    """Those of some mesh axes that types name."""
+    """The mesh axes among `names` that types mention: all of them, or those of more than one device, as the option says."""
     return [name for name in names if mesh.shape[name] != 1] if remove_size_one_mesh_axis_from_type.value else names
 
 
@@ -162,13 +163,20 @@ def axes_text(varying: Sequence[Any], split: TypeSharding | None) -> str:
     return f"{{{', '.join(texts)}}}" if texts else ""
 
 
-# Makes the sharding that `aval.sharding` returns; the runtime, which has the classes of shardings, sets it.
-sharding_of_type: list[Callable[[TypeSharding | None, int], Any]] = []
+def _without_runtime(sharding: TypeSharding | None, ndim: int) -> TypeSharding:
+    """What `aval.sharding` returns where no runtime, which has the classes of shardings, is loaded."""
+    return sharding or TypeSharding(AbstractMesh((), ()), PartitionSpec(*[None] * ndim))
+
+
+_make_sharding: Callable[[TypeSharding | None, int], Any] = _without_runtime
+
+
+def set_sharding_maker(make: Callable[[TypeSharding | None, int], Any]) -> None:
+    """Registers the function that makes what `aval.sharding` returns: `make(sharding, ndim)`, where `sharding` has explicit axes alone."""
+    global _make_sharding
+    _make_sharding = make
 
 
 def as_sharding(sharding: TypeSharding | None, ndim: int) -> Any:
     """The sharding that users see for the one in a type of arrays of `ndim` axes: along explicit axes alone."""
-    sharding = None if sharding is None else sharding.along_explicit_axes()
-    if sharding_of_type:
-        return sharding_of_type[0](sharding, ndim)
-    return sharding or TypeSharding(AbstractMesh((), ()), PartitionSpec(*[None] * ndim))
+    return _make_sharding(None if sharding is None else sharding.along_explicit_axes(), ndim)

@@ -12,35 +12,39 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laminax_ir.ops import reduction
 from laminax_ir.ops.control_primitives import scan_p
 from laminax_ir.ops.linear_solve import custom_linear_solve_p
+from laminax_ir.ops.reduction import argmax_p, argmin_p, reduce_p
 from laminax_ir.programs.jaxpr import Jaxpr, JaxprEqn, jaxprs_among, subjaxprs
-from laminax_ir.programs.primitive import Primitive, Trait
+from laminax_ir.programs.primitive import Trait
 from laminax_ir.types import dtypes
-from laminax_lowering.planning.operation_costs import HEAVY, heavy_work
+from laminax_lowering.planning.operation_costs import HEAVY, REDUCTIONS, heavy_work
 
-_REDUCTIONS: frozenset[Primitive] = frozenset(value for name, value in vars(reduction).items()
-                                              if name.startswith(("reduce_", "arg")) and isinstance(value, Primitive))
+_READS_EACH_ELEMENT_ONCE = REDUCTIONS | {argmax_p, argmin_p, reduce_p}
 
 
 @dataclass
 class Count:
-    """How many operations there are, and how many operations on numbers they do; `heavy` those of products and convolutions."""
+    """Counts of a program.
+
+    operations: the operations of the program, equations.
+    flops: the operations on floating-point numbers that they do.
+    heavy: the flops of products and convolutions among these.
+    """
 
     operations: float = 0
     flops: float = 0
     heavy: float = 0
 
     def add(self, other: Count, times: float = 1) -> None:
-        """Adds another count, so many times."""
+        """Adds another count, multiplied by `times`."""
         self.operations += times * other.operations
         self.flops += times * other.flops
         self.heavy += times * other.heavy
 
 
 def counted_programs(eqn: JaxprEqn) -> list[Jaxpr]:
-    """The programs that run when an equation does: of a linear solve only the solver, not those of its derivatives."""
+    """The programs that an equation runs: all that it holds, but for a linear solve the solver alone."""
     if eqn.primitive is custom_linear_solve_p:
         return jaxprs_among((eqn.params["jaxprs"].solve,))
     return subjaxprs(eqn)
@@ -66,7 +70,7 @@ def count_of(eqn: JaxprEqn) -> Count:
         factor = 4 if dtypes.issubdtype(out.dtype, np.complexfloating) else 1
         return Count(1, factor * work, factor * work)
     operand = eqn.invars[0].aval if eqn.invars else out
-    if eqn.primitive in _REDUCTIONS:
+    if eqn.primitive in _READS_EACH_ELEMENT_ONCE:
         return Count(1, float(math.prod(operand.shape)) if _is_float(operand) else 0)
     if Trait.ELEMENTWISE in eqn.primitive.traits:
         return Count(1, float(math.prod(out.shape)) if _is_float(out) or _is_float(operand) else 0)

@@ -90,7 +90,7 @@ def _nothing(context: RooflineRuleContext, *shapes: RooflineShape, **params: Any
 
 
 def _result(context: RooflineRuleContext, flops: int) -> RooflineResult:
-    """So many operations; the operands are read and the results written."""
+    """This many operations on numbers; each operand is read and each result written once."""
     return RooflineResult(unfused_flops=int(flops), unfused_hbm_bytes=RooflineShape.total_bytes([*context.avals_in, *context.avals_out]))
 
 
@@ -99,13 +99,13 @@ def _elementwise(context: RooflineRuleContext, *shapes: RooflineShape, **params:
 
 
 def _select(context: RooflineRuleContext, which: RooflineShape, *cases: RooflineShape, **params: Any) -> RooflineResult:
-    """Of the cases nothing is counted: they are often made where they are chosen from."""
+    """Counts the predicate and the result, not the cases: compilers often compute these where they are chosen from."""
     out = RooflineShape.from_aval(context.avals_out[0])
     return RooflineResult(unfused_flops=out.size, unfused_hbm_bytes=which.bytes + out.bytes)
 
 
 def _cumulative(context: RooflineRuleContext, x: RooflineShape, *, axis: int, **params: Any) -> RooflineResult:
-    """The steps along the axis, one after another; those of other lines are beside them, and JAX does not count them."""
+    """Counts the steps along one line of the axis, as JAX's model does, however many lines there are."""
     return _result(context, x.shape[axis])
 
 
@@ -185,7 +185,7 @@ def _scatter(context: RooflineRuleContext, operand: RooflineShape, indices: Roof
 
 
 def _callback(context: RooflineRuleContext, *shapes: RooflineShape, **params: Any) -> RooflineResult:
-    """What goes to the host and what comes back; what is done there is not known."""
+    """Counts the bytes to and from the host; the operations there are not known."""
     return _result(context, 0)
 
 
@@ -234,7 +234,7 @@ def _psum(context: RooflineRuleContext, *shapes: RooflineShape, axes: Sequence[A
 
 
 def _extremum(context: RooflineRuleContext, *shapes: RooflineShape, axes: Sequence[Any], **params: Any) -> RooflineResult:
-    """As of one element: JAX's model has the extrema of scalars in mind, of conditions and norms."""
+    """Counted as for one element, as in JAX's model, which has the extrema of scalars in mind (conditions, norms)."""
     return _ring(_sizes(context, axes), sum(shape.dtype.itemsize for shape in shapes))
 
 

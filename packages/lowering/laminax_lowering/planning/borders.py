@@ -53,7 +53,7 @@ def choose_crossings(segments: Sequence[Segment], given: Iterable[Var], results:
 
 
 class _Segments:
-    """Segments while they are being changed, with who reads what."""
+    """Segments while equations are moved between them, with the segment that makes each value and the segments that read it."""
 
     def __init__(self, segments: list[Segment], given: frozenset[Var], results: frozenset[Var], price_of_a_value: float) -> None:
         self.price_of_a_value = price_of_a_value

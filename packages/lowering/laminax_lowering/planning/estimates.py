@@ -15,15 +15,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Container, Iterable, Mapping, Sequence
 
-from laminax_ir.ops import reduction
 from laminax_ir.ops.control_primitives import scan_p
 from laminax_ir.programs.jaxpr import Jaxpr, JaxprEqn, Var, subjaxprs
-from laminax_ir.programs.primitive import Primitive
-from laminax_lowering.planning.operation_costs import HEAVY, cost, heavy_work, is_cheap, is_series, num_bytes
+from laminax_lowering.planning.operation_costs import HEAVY, REDUCTIONS, cost, heavy_work, is_cheap, is_series, num_bytes
 
-_REDUCTIONS: frozenset[Primitive] = frozenset((
-    reduction.reduce_sum_p, reduction.reduce_max_p, reduction.reduce_min_p, reduction.reduce_prod_p, reduction.reduce_and_p,
-    reduction.reduce_or_p, reduction.reduce_xor_p))
 # Operations on numbers in products and convolutions, in the time of a byte: a core does 50 in the nanosecond in which it moves 5 bytes.
 HEAVY_OPERATIONS_PER_BYTE = {"cpu": 10.0, "cuda": 100.0, "rocm": 100.0, "tpu": 200.0}
 # Milliseconds of compiling.
@@ -102,7 +97,7 @@ class Estimates:
         return Estimate(peak, time, least_time, len(kernels) + sum(different.values()), overhead)
 
     def _work(self, eqn: JaxprEqn) -> float:
-        """The time of an equation besides that of reading and writing, and besides that of the programs it holds."""
+        """The time of an equation's own operations: without reading, writing, and the programs that it holds."""
         if is_cheap(eqn):
             return cost(eqn)
         return heavy_work(eqn) / self._heavy_operations_per_byte if eqn.primitive in HEAVY else 0
@@ -143,7 +138,7 @@ def _peak(jaxpr: Jaxpr, made: Sequence[Sequence[Var]], last_use: Mapping[Var, in
 
 def _is_fusing(eqn: JaxprEqn) -> bool:
     """Whether the equations that make an equation's operands can be fused with it."""
-    return is_cheap(eqn) or eqn.primitive in _REDUCTIONS
+    return is_cheap(eqn) or eqn.primitive in REDUCTIONS
 
 
 def _necessary_values(jaxpr: Jaxpr) -> set[Var]:

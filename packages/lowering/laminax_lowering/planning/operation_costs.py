@@ -13,6 +13,7 @@ import math
 
 from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops import elementwise as e
+from laminax_ir.ops import reduction as r
 from laminax_ir.ops import shape_primitives as s
 from laminax_ir.ops.contraction import dot_general_p
 from laminax_ir.ops.convolution import conv_general_dilated_p
@@ -23,6 +24,8 @@ from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types.avals import ShapedArray
 
 HEAVY = frozenset((dot_general_p, conv_general_dilated_p))
+# Reductions by one operation on numbers or bits, which compilers fuse with what makes their operand.
+REDUCTIONS = frozenset((r.reduce_sum_p, r.reduce_max_p, r.reduce_min_p, r.reduce_prod_p, r.reduce_and_p, r.reduce_or_p, r.reduce_xor_p))
 
 # Bytes for each element of the result.
 _VIEW, _SIMPLE, _DIVISION, _SERIES, _LONG_SERIES, _TRIGONOMETRIC = 0.0, 0.5, 1.2, 1.5, 2.2, 13.0

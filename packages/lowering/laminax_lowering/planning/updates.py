@@ -90,7 +90,7 @@ class _Places:
                 and all(v in self.waiting or self.maker.get(v, -1) < 0 for v in _read(eqn)))
 
     def find(self, eqn: JaxprEqn, i: int) -> int:
-        """Where an equation of piece `i` goes: to the front, if it is about a few numbers; to the block that it updates; or it stays."""
+        """The piece that an equation of piece `i` moves to: the front (-1) if its values are small, the block that it updates, or `i`."""
         if self._belongs_in_front(eqn):
             return -1
         read = _read(eqn)

@@ -53,7 +53,7 @@ def _groups_text(groups: list[list[int]]) -> str:
 
 
 def _communication(ctx: FunctionWriter, groups: list[list[int]]) -> dict[str, str]:
-    """The groups; those of partitions, inside of a manual computation, take a channel of their own."""
+    """The attributes of a collective: its replica groups and, inside of a manual computation, a channel and global device ids."""
     attributes = {"replica_groups": _groups_text(groups)}
     if ctx.module.manual_mesh is not None:
         attributes |= {**_channel(ctx), "use_global_device_ids": "unit"}

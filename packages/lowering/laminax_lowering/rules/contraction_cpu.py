@@ -75,7 +75,8 @@ def _program(a: ShapedArray, b: ShapedArray, dimension_numbers: Any, shape: tupl
 
 @functools.lru_cache(maxsize=256)
 def _outer_product(a: ShapedArray, b: ShapedArray, shape: tuple[int, ...]) -> ClosedJaxpr:
-    """Of two vectors that are in memory: in one kernel with what computes them, each is computed again for every row or column.
+    """The outer product of two vectors that are written to memory first: fused with what computes them, each would be computed again for
+    every row or column.
 
     The gradient of a neural ODE, 500 steps of Runge and Kutta's method, 128 numbers: 4.3 ms -> 3.7, 256 numbers: 15.7 ->
     14.0; compiled in 209 ms instead of 187.

@@ -48,7 +48,7 @@ def _program(quarters: int, aval: ShapedArray) -> ClosedJaxpr:
 
 
 def _rounded_power(x: Any, quarters: int) -> Any:
-    """Of negative numbers NaN, as their roots are, but of -inf and -0 what inf and 0 have.
+    """x to the power `quarters` / 4. Negative numbers give NaN, as their roots do, but -inf and -0 give what inf and 0 do.
 
     The selection comes last: the compiler hands roots and conversions before a sum to a library, which takes ten times as long for them,
     but not selections and what is before these.

@@ -108,7 +108,7 @@ def _chosen_place(source: Any, x: Any, select_prim: Primitive, places: Sequence[
 
 def _is_inside(counts: Sequence[int], place: Sequence[int], strides: Sequence[int], padding: Sequence[tuple[int, int]],
                sizes: Sequence[int]) -> Any:
-    """Of each window, whether its element at a place is one of the array's and not of the padding; None if all are."""
+    """For each window, whether its element at `place` is an element of the array and not of the padding; None if all are."""
     inside: Any = None
     for axis, (count, start, stride, (low, _), size) in enumerate(zip(counts, place, strides, padding, sizes)):
         first, last = start - low, start - low + (count - 1) * stride

@@ -226,7 +226,14 @@ class DynamicWriter(FunctionWriter):
                              f"the specification '{axis.dim}' (= {{1}}).{ending}", [size.value, expected.value, *shown], 2)
 
     def _assert(self, condition: Value, message: str, shown: Sequence[Value], first: int) -> None:
-        """An assertion about shapes; the numbers of a message refer to `shown`, those of its end to what comes after `first` ones."""
+        """Writes an assertion about shapes.
+
+        Args:
+          condition: bool[], which must hold when the program runs.
+          message: the error; `{0}` stands for the first of `shown`, but in the part about dimension variables for number `first` of them.
+          shown: integers that the message shows.
+          first: how many of `shown` belong to the first part of the message.
+        """
         head, end, tail = message.partition("Obtained dimension variables: ")
         for number in reversed(range(len(shown) - first)):
             tail = tail.replace(f"{{{number}}}", f"{{{number + first}}}")
@@ -440,7 +447,7 @@ def _convolution(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any,
 
 
 def _rng(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Value:
-    """Its last operand is the shape of the result."""
+    """StableHLO's `rng` is dynamic already: its last operand is the shape of the result."""
     return ctx.emit_dynamic("stablehlo.rng", operands, attributes, result)
 
 

@@ -53,7 +53,7 @@ def constrained_so(ctx: Any, x: Value, text: str) -> Value:
 
 
 def with_sums_made(ctx: Any, x: Value, result: ShapedArray) -> Value:
-    """An operand with those of its open sums made that are not open in the result."""
+    """An operand, with the sums made that are open in it and not in the result."""
     split = getattr(x.aval, "_split", None)
     if split is None or not split.spec.unreduced:
         return x

@@ -75,7 +75,12 @@ _found: dict[tuple, dict[Primitive, Callable]] = {}
 
 
 def rules_for(platforms: tuple[str, ...], *changed: bool) -> dict[Primitive, Callable]:
-    """The rules that `find_rule` has found for platforms, as changed for some programs, for who looks them up again and again."""
+    """A table of the rules found so far for these platforms; `FunctionWriter.run_jaxpr` fills it, so that each is found once.
+
+    Args:
+      platforms: the platforms.
+      *changed: in which ways rules are wrapped for the program; each combination has a table of its own.
+    """
     found = _found.get((platforms, changed))
     return found if found is not None else _found.setdefault((platforms, changed), {})
 

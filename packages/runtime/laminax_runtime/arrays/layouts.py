@@ -12,8 +12,7 @@ from laminax_runtime._jaxlib import ArrayImpl
 
 def layout_from_jaxlib(layout: _jaxlib.PjRtLayout) -> Layout:
     """jaxlib's layout as users see it."""
-    found = layout._xla_layout()
-    return Layout(found.minor_to_major()[::-1], found.tiling(), found.element_size_in_bits())
+    return Layout.from_pjrt_layout(layout)
 
 
 def format_of(x: ArrayImpl) -> Format:

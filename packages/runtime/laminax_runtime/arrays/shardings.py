@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec
-from laminax_ir.types.type_shardings import TypeSharding, sharding_of_type
+from laminax_ir.types.type_shardings import TypeSharding, set_sharding_maker
 from laminax_runtime import _jaxlib
 from laminax_runtime.arrays.hlo_shardings import REPLICATED, Tiling, are_equal_hlo_shardings, is_replicated, tiled_rank
 from laminax_runtime.backends import meshes, placement
@@ -59,7 +59,7 @@ class _SharedMethods(_SharedBase):
         return self._memory_kind
 
     def with_memory_kind(self, kind: str) -> Any:
-        """The same sharding in another kind of memory; each kind of sharding has it."""
+        """The same sharding in another kind of memory; subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} has no with_memory_kind; a subclass of Sharding must define it.")
 
     @property
@@ -329,7 +329,11 @@ def _named_from_parts(mesh: Any, spec: Any, memory_kind: str | None) -> NamedSha
 
 @functools.lru_cache(maxsize=4096)
 def _named_to_hlo(sharding: NamedSharding, ndim: int) -> _jaxlib.HloSharding:
-    """The devices' grid with the mesh axes in the order of the array axes they split, the unused ones after them, those of sums last."""
+    """The XLA sharding of a NamedSharding for arrays of `ndim` axes.
+
+    The devices' grid is transposed: first the mesh axes that split array axes, in the order of these, then the unused ones, then the
+    `unreduced` ones.
+    """
     mesh = sharding.mesh
     sizes = dict(mesh.shape)
     terms = [name for name in sizes if name in sharding.spec.unreduced]
@@ -395,7 +399,7 @@ def _sharding_of_type(split: TypeSharding | None, ndim: int) -> NamedSharding:
             else NamedSharding(split.mesh, split.spec))
 
 
-sharding_of_type.append(_sharding_of_type)
+set_sharding_maker(_sharding_of_type)
 
 
 # --- an XLA sharding ---

@@ -15,12 +15,12 @@ import numpy as np
 from laminax_ir.options import config
 from laminax_ir.types import canonical_dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval, placed_aval
-from laminax_runtime import _jaxlib  # noqa: F401  (context: jaxlib's x64 setting)
-from laminax_runtime.arrays import arrays, process_failures, shardings  # noqa: F401  (context: jaxlib's x64 setting)
+from laminax_runtime import _jaxlib
+from laminax_runtime.arrays import arrays, process_failures, shardings  # noqa: F401  (process_failures installs itself)
 from laminax_runtime.arrays.arrays import ArrayImpl
 from laminax_runtime.arrays.hlo_shardings import are_equal_hlo_shardings
-from laminax_runtime.backends import backends, placement, processes  # noqa: F401  (context: jaxlib's x64 setting)
-from laminax_runtime.base import context, guards  # noqa: F401  (context: jaxlib's x64 setting)
+from laminax_runtime.backends import backends, placement, processes
+from laminax_runtime.base import context, guards  # noqa: F401  (context mirrors enable_x64 to jaxlib)
 from laminax_runtime.base.errors import UnsupportedValueError
 from laminax_runtime.base.members import set_members
 

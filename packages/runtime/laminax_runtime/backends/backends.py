@@ -32,7 +32,7 @@ _failures: dict[str, str] = {}
 _registered: list[plugins.Plugin] = []
 _default: str | None = None
 _start_hooks: list[Callable[[Client], None]] = []
-_warns_of_fork: list[bool] = []
+_warns_of_fork = False
 
 
 def register_plugin(name: str, library_path: str, **client_options: Any) -> None:
@@ -159,9 +159,7 @@ def _start_first_of(names: tuple[str, ...], requested: str) -> str:
                 processes.note_started(started)
                 for hook in _start_hooks:
                     hook(started)
-                if not _warns_of_fork:
-                    os.register_at_fork(before=_warn_of_fork)
-                    _warns_of_fork.append(True)
+                _watch_forks()
                 _clients[name] = started
                 _log("Started the platform %s: %d of its devices are here.", name, started.local_device_count())
                 return name
@@ -176,6 +174,14 @@ def _log(message: str, *values: Any) -> None:
     if "logging" in sys.modules:  # else nobody listens
         import logging
         logging.getLogger("laminax").info(message, *values)
+
+
+def _watch_forks() -> None:
+    """Has the process warn of forks from now on; a platform that has started has threads."""
+    global _warns_of_fork
+    if not _warns_of_fork:
+        os.register_at_fork(before=_warn_of_fork)
+        _warns_of_fork = True
 
 
 def _warn_of_fork() -> None:

@@ -94,7 +94,7 @@ class Watch:
         return max([int(key.rpartition("/")[2]) for key, _ in self.client.key_value_dir_get(_SUSPECTED)], default=-1)
 
     def _ask(self) -> None:
-        """Asks the service who is alive, together with all who are. Afterwards the others may leave at once, and the service with them."""
+        """Asks the service, together with all live processes, which ones are alive. Once it answers, others and the service may end."""
         number = max(self._next_question, self._last_question())
         self._next_question = number + 1  # also if this one is not answered: the others join in the next
         self.client.key_value_set(f"{_SUSPECTED}/{number}", str(self.process_id), allow_overwrite=True)

@@ -22,7 +22,7 @@ from laminax_runtime.backends import placement
 
 
 class _Compiled(NamedTuple):
-    """A call in a program that is being compiled. `known` are the shardings in whose terms those of the compiler are expressed."""
+    """A call in a program that is being compiled. The compiler's shardings are expressed over the meshes of the `known` ones."""
     call: PartitionedCall
     devices: tuple[placement.Device, ...]
     known: Sequence[tuple[shardings.Sharding, int | None]]

@@ -1,7 +1,8 @@
-"""Functions on pytrees as functions of flat lists of arrays, and their arguments checked."""
+"""Functions on pytrees as functions of flat lists of arrays, and their arguments checked and named."""
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
@@ -21,6 +22,21 @@ def check_array_leaves(what: str, tree: Any, accepts: Callable[[Any], bool] = is
         if not accepts(leaf) and not isinstance(leaf, Ref):
             raise TypeError(f"{what}{keystr(path)} is not an array: got {leaf!r} of type {type(leaf).__name__}, which is not a valid JAX "
                             "type. Pass arrays or scalars, or close over it, or mark it as static.")
+
+
+def argument_paths(fun: Callable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """The name of each leaf of a call's arguments, `x['tokens']`: by the function's parameters, `args[1]` where these are not known."""
+    try:
+        signature = inspect.signature(fun)
+        names = [name for name in signature.bind_partial(*args).arguments
+                 if signature.parameters[name].kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    except (TypeError, ValueError):
+        names = []
+    paths = []
+    for path, _ in tree_flatten_with_path(args)[0]:
+        i = path[0].idx
+        paths.append((names[i] if i < len(names) else f"args[{i}]") + keystr(path[1:]))
+    return paths + [f"{path[0].key}{keystr(path[1:])}" for path, _ in tree_flatten_with_path(kwargs)[0]]
 
 
 def _primal_in(trace: Any) -> Callable[[Any], Any]:

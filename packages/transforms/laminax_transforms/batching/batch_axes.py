@@ -60,7 +60,11 @@ def _moved_as_told(x: Any, spec: Any, target: Any) -> Any:
 
 
 def with_specs(values: Sequence[Any], axes: Sequence[Any]) -> list[Any]:
-    """The batch axes of values, in which those of users' types that are mapped along axis 0, the leading one, have its `MappingSpec`."""
+    """The batch axes of values, with the type's `leading_axis_spec()` in place of 0 for values of users' types.
+
+    Raises:
+      NotImplementedError: if such a value is mapped along another numbered axis.
+    """
     found = list(axes)
     for i, (x, axis) in enumerate(zip(values, axes)):
         if axis is not None and isinstance(aval := get_aval(x), HiType) and not isinstance(axis, MappingSpec):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Callable, Hashable, NamedTuple
 
@@ -27,7 +26,7 @@ from laminax_ir.types.arguments import as_int, check_callable, check_hashable, f
 from laminax_ir.types.avals import get_aval, is_array_like
 from laminax_ir.types.hi_types import HiType, MappingSpec, types_in_use
 from laminax_ir.types.type_shardings import in_use
-from laminax_transforms.base.flat_functions import FlatFunction, check_array_leaves
+from laminax_transforms.base.flat_functions import FlatFunction, argument_paths, check_array_leaves
 from laminax_transforms.batching.batch_axes import Axis, move_batch_axis
 from laminax_transforms.batching.batching import batch_flat
 from laminax_transforms.batching.explicit_batches import mesh_axes_of
@@ -159,7 +158,7 @@ def _taken_apart(fun: Callable, in_axes: Any, out_axes: Any, axis_size: int | No
 
 def _mapping_refs(fun: Callable, example_fun: Any, args: Any, kwargs: Any, flat: Any, flat_axes: Any) -> tuple[Callable, list[int | None]]:
     """The flat function, which gets references to examples in the place of mapped references; and the axes of the other arguments."""
-    names = _argument_paths(fun, args, kwargs)
+    names = argument_paths(fun, args, kwargs)
     check_aliases(function_name(fun), "vmap", flat, (), names.__getitem__)
     refs = [(i, x, b) for i, (x, b) in enumerate(zip(flat, flat_axes)) if b is not None and isinstance(x, Ref)]
     return with_mapped_refs(example_fun, refs), [None if isinstance(x, Ref) else b for x, b in zip(flat, flat_axes)]
@@ -272,24 +271,8 @@ def _sizes_message(fun: Callable, args: tuple[Any, ...], kwargs: dict[str, Array
 
 def _described_arguments(fun: Callable, args: tuple[Any, ...], kwargs: dict[str, ArrayLike]) -> list[str]:
     """`argument x['tokens']` for each leaf given by position, `kwargs['x']` for each given by name."""
-    return [*(f"argument {path}" for path in _argument_paths(fun, args, {})),
+    return [*(f"argument {path}" for path in argument_paths(fun, args, {})),
             *(f"kwargs{keystr(path)}" for path, _ in tree_flatten_with_path(kwargs)[0])]
-
-
-def _argument_paths(fun: Callable, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> list[str]:
-    """`x['tokens']` for each leaf, with the function's own parameter names where they are known."""
-    try:
-        names = list(inspect.signature(fun).bind_partial(*args).arguments)
-        kinds = inspect.signature(fun).parameters
-        names = [n for n in names if kinds[n].kind in (0, 1)]
-    except (TypeError, ValueError):
-        names = []
-    paths = []
-    for path, _ in tree_flatten_with_path(args)[0]:
-        i = path[0].idx
-        paths.append((names[i] if i < len(names) else f"args[{i}]") + keystr(path[1:]))
-    paths.extend(f"{path[0].key}{keystr(path[1:])}" for path, _ in tree_flatten_with_path(kwargs)[0])
-    return paths
 
 
 def _place_results(fun: Callable, axis: Axis, results: Sequence[ArrayLike], result_axes: Sequence[int | None], out_tree: Any,

@@ -91,7 +91,7 @@ class RefAccum(GradAccum):
 
 
 class NullAccum(GradAccum):
-    """The accumulator of an operand whose cotangent nobody asks for: what is added is dropped."""
+    """The accumulator of an operand that is not differentiated: what is added to it is dropped."""
 
     def accum(self, x: Any) -> None:
         pass

@@ -1,6 +1,7 @@
 """Rules of operations that users define, made of their other rules: set in the class body, `lin, linearized = linearize_from_jvp`.
 
-Interpreters do not call them: a tape is made of the rule that the others are derived from. They are for those who call rules themselves.
+Interpreters do not call them: they record a tape from the rule that the others are derived from. They are for users' code that calls
+rules directly.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from laminax_transforms.differentiation.linear import LinearProgram
 
 
 class LinearMap:
-    """Residuals of a derived `lin`: the linear program from the tangents that are not zero to those of the results.
+    """The residuals of a derived `lin`: the linear program from the tangents that are not zero to the tangents of the results.
 
     Args:
       program: the linear program.

@@ -148,7 +148,10 @@ class HiPrim:
                                   "derive its reverse-mode rules by setting `vjp_fwd, vjp_bwd_retval = vjp_from_jvp` (or `= vjp_from_lin`)")
 
     def transpose(self, out_ct: Any, *maybe_accums: Any) -> dict | None:
-        """Adds the cotangents of the operands, which have accumulators in their places; without it that of `expand` is taken."""
+        """The transpose rule: adds the cotangents of the linear operands to the accumulators in their places, and returns what is logged.
+
+        Operations without this rule are transposed by way of `expand`.
+        """
         raise _no_rule(self, "transpose", "transpose")
 
     def batch(self, axis_data: Any, args: Any, dims: Any) -> tuple[Any, Any]:
@@ -244,7 +247,7 @@ class _Rules(UserOperation):
         return CustomVJPCall(self.run, fwd, fwd, operands, self.name)
 
     def _with_both(self, call: CustomVJPCall, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Tangents by the rules of `linearize`, and cotangents by those of reverse mode: one linear call with both."""
+        """The results and their tangents, as one linear call: forwards by `lin` or `jvp`, transposed by the reverse-mode rule."""
         perturbed = [t is not ZERO for t in tangents]
         results, residuals, backward = call.fwd(primals, perturbed)
         in_avals, out_avals = [get_aval(x) for x in primals], [get_aval(x) for x in results]

@@ -123,7 +123,7 @@ def _checked_tangent(what: str, primal: ArrayLike, tangent: ArrayLike, of_shape:
 
 
 def _checked_tangent_ref(what: str, primal: Ref, tangent: Any, error: Exception) -> Any:
-    """Checks a reference to tangents. It goes with its primal, as a `DualRef`: the tangent as a flat argument is `ZERO`."""
+    """Checks a reference to tangents; returns the flat tangent, `ZERO`, since the reference goes with its primal as a `DualRef`."""
     if not isinstance(tangent, Ref) or get_aval(tangent) != primal.aval.to_tangent_aval():
         got = get_aval(tangent) if is_array_like(tangent) or isinstance(tangent, Ref) else type(tangent).__name__
         raise type(error)(f"{error}. {what}: the tangent of a reference, {primal.aval}, must be a reference to tangents, "
@@ -252,7 +252,7 @@ class _LinearizedFunction(LinearFunction):
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """Nothing; `func`, `args` and `keywords` are those of a `functools.partial`."""
+        """No keyword arguments: `func`, `args` and `keywords` make this function look like a `functools.partial`."""
         return {}
 
     def _evaluate(self, jaxpr: Jaxpr, residuals: Sequence[Any], *tangents: Any) -> Any:

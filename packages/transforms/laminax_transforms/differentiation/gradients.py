@@ -90,18 +90,11 @@ def _value_and_grad(transform: str, fun: Callable, argnums: int | Sequence[int],
     @wraps(fun)
     def value_and_grad_fun(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         positions = chosen_positions(transform, fun, argnums, len(args))
-        chosen = tuple(args[i] for i in positions)
+        chosen, fun_of_chosen = of_chosen_arguments(fun, positions, args, kwargs)
         flat, in_tree = tree_flatten(chosen)
         in_avals = [_checked_input(transform, chosen, positions, i, x, holomorphic, allow_int)
                     for i, x in enumerate(flat)]
 
-        def fun_of_chosen(*values: Any) -> Any:
-            full = list(args)
-            for i, value in zip(positions, values):
-                full[i] = value
-            return fun(*full, **kwargs)
-
-        fun_of_chosen.__name__ = function_name(fun)
         flat_fun = FlatFunction(fun_of_chosen, in_tree, has_aux)
         mask = [has_tangents(aval) for aval in in_avals]
         results, program = linearize_flat(flat_fun, [shaped(x) for x in flat], mask, f"{transform}({function_name(fun)})",
@@ -138,7 +131,19 @@ def checked_argnums(transform: str, argnums: Any) -> int | tuple[int, ...]:
 
 
 def chosen_positions(transform: str, fun: Callable, argnums: int | tuple[int, ...], count: int,
-               error: type[Exception] = TypeError) -> tuple[int, ...]:
+                     error: type[Exception] = TypeError) -> tuple[int, ...]:
+    """The positions of the differentiated arguments, not negative.
+
+    Args:
+      transform: the caller, for messages.
+      fun: the function that is differentiated.
+      argnums: the positions as the user gave them; negative ones count from the end.
+      count: how many positional arguments the call has.
+      error: the type of the error for a position that the call does not have.
+
+    Raises:
+      TypeError: if a position comes twice.
+    """
     positions = (argnums,) if isinstance(argnums, int) else argnums
     for i in positions:
         if not -count <= i < count:
@@ -150,6 +155,18 @@ def chosen_positions(transform: str, fun: Callable, argnums: int | tuple[int, ..
         raise TypeError(f"{transform}({function_name(fun)}): argnums={argnums} names an argument of {count} twice. Give each position "
                         "once.")
     return chosen
+
+
+def of_chosen_arguments(fun: Callable, positions: Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple, Callable]:
+    """The arguments of a call at some positions, and the function of these alone, which has the other arguments as they are."""
+    def fun_of_chosen(*values: Any) -> Any:
+        full = list(args)
+        for i, value in zip(positions, values):
+            full[i] = value
+        return fun(*full, **kwargs)
+
+    fun_of_chosen.__name__ = function_name(fun)
+    return tuple([args[i] for i in positions]), fun_of_chosen
 
 
 def _checked_input(transform: str, chosen: tuple[Any, ...], positions: tuple[int, ...], index: int, x: ArrayLike, holomorphic: bool,

@@ -17,11 +17,10 @@ from laminax_ir.refs.refs import Ref
 from laminax_ir.symbolic.symbolic_dims import is_constant_shape
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
-from laminax_ir.types.arguments import function_name
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_transforms.batching.vectorize import vmap
 from laminax_transforms.differentiation.autodiff import jvp, vjp
-from laminax_transforms.differentiation.gradients import checked_argnums, chosen_positions
+from laminax_transforms.differentiation.gradients import checked_argnums, chosen_positions, of_chosen_arguments
 
 if TYPE_CHECKING:
     from laminax_ir.pytrees.pytree import PyTreeDef
@@ -137,17 +136,8 @@ def hessian(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fal
                   holomorphic=holomorphic)
 
 
-def _split(fun: Callable, transform: str, argnums: Any, args: tuple[ArrayLike, ...], kwargs: dict[Any, Any]) -> tuple[Any, Any]:
-    positions = chosen_positions(transform, fun, argnums, len(args))
-
-    def partial_fun(*values: Any) -> Any:
-        full = list(args)
-        for i, value in zip(positions, values):
-            full[i] = value
-        return fun(*full, **kwargs)
-
-    partial_fun.__name__ = function_name(fun)
-    return tuple(args[i] for i in positions), partial_fun
+def _split(fun: Callable, transform: str, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple, Callable]:
+    return of_chosen_arguments(fun, chosen_positions(transform, fun, argnums, len(args)), args, kwargs)
 
 
 def _standard_basis(leaves: list[Any]) -> list[Any]:

@@ -83,7 +83,7 @@ def _with_operands(program: LinearProgram, at: Mapping[tuple[int, int], Any], ot
 
 
 def _arrays_of(program: LinearProgram) -> list[Any]:
-    """The values that a program uses, each once, with those of rank 0 that it has as numbers; numbers of the function itself are none."""
+    """The values that a program uses, each once: its residuals, and arrays of rank 0 that are literals; no Python or NumPy numbers."""
     found = {id(x): x for eqn in program.eqns for x in eqn.operands
              if type(x) not in type_classes and not isinstance(x, (bool, int, float, complex, np.generic, np.ndarray))}
     found.update((id(x), x) for x in program.residuals())
@@ -130,7 +130,7 @@ class SavedValues:
         return _with_operands(program, {(number, position): arguments[leaf] for leaf, number, position in self._places}, others)
 
     def _arguments(self, name: str, is_called: bool) -> list[Any]:
-        """The leaves of the arguments; `NotNeeded` for those of an argument that was taken out."""
+        """The leaves of the arguments as `args_res` has them now; a marker for each leaf of an argument that was taken out."""
         structures = self._in_tree.children()
         if len(self.args_res) != len(structures):
             raise ValueError(f"vjp({name}): args_res must have one entry for each of the {len(structures)} arguments, got "

@@ -102,7 +102,7 @@ def with_varying_results(closed: ClosedJaxpr, axes: tuple[tuple, ...]) -> Closed
 
 
 def branches_alike(branches: Sequence[ClosedJaxpr], index: Any) -> tuple[ClosedJaxpr, ...]:
-    """The branches with results that vary along the same axes: the axes of any branch, and those of the index that chooses a branch."""
+    """The branches, whose results are made to vary along the same axes: the axes of the result in any branch, and the axes of the index."""
     if not checked_axes():
         return tuple(branches)
     chosen = set(varying_axes(index))

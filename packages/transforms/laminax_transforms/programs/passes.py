@@ -9,7 +9,7 @@ from laminax_ir.pytrees.wrapping import wraps
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types.arguments import check_callable, function_name
 from laminax_transforms.differentiation.autodiff import vjp
-from laminax_transforms.differentiation.gradients import checked_argnums, chosen_positions
+from laminax_transforms.differentiation.gradients import checked_argnums, chosen_positions, of_chosen_arguments
 
 
 def fwd_and_bwd(fun: Callable, argnums: int | Sequence[int], has_aux: bool = False) -> tuple[Callable, Callable]:
@@ -46,14 +46,8 @@ def fwd_and_bwd(fun: Callable, argnums: int | Sequence[int], has_aux: bool = Fal
     def fwd(*args: Any, **kwargs: Any) -> Any:
         positions = chosen_positions("fwd_and_bwd", fun, argnums, len(args), ValueError)
 
-        def fun_of_chosen(*values: Any) -> Any:
-            full = list(args)
-            for i, value in zip(positions, values):
-                full[i] = value
-            return fun(*full, **kwargs)
-
-        fun_of_chosen.__name__ = function_name(fun)
-        return vjp(fun_of_chosen, *[args[i] for i in positions], has_aux=has_aux)
+        chosen, fun_of_chosen = of_chosen_arguments(fun, positions, args, kwargs)
+        return vjp(fun_of_chosen, *chosen, has_aux=has_aux)
 
     def bwd(residuals: Any, cotangent: Any) -> Any:
         cotangents = residuals(cotangent)

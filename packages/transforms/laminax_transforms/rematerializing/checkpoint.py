@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import operator
 from contextlib import suppress
 from functools import partial
@@ -15,15 +14,7 @@ from laminax_ir.options import ambient
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
 from laminax_ir.programs.primitive import Primitive, Trait
-from laminax_ir.pytrees.pytree import (
-    broadcast_prefix,
-    keystr,
-    tree_flatten,
-    tree_flatten_with_path,
-    tree_map,
-    tree_structure,
-    tree_unflatten,
-)
+from laminax_ir.pytrees.pytree import broadcast_prefix, tree_flatten, tree_map, tree_structure, tree_unflatten
 from laminax_ir.pytrees.wrapping import alias, wraps
 from laminax_ir.recording.staging import stage
 from laminax_ir.recording.staging_trace import StagingTrace
@@ -33,7 +24,7 @@ from laminax_ir.tracing.trace import Tracer, at_work, current_trace, eval_trace,
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types.arguments import check_callable, function_name
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
-from laminax_transforms.base.flat_functions import check_array_leaves
+from laminax_transforms.base.flat_functions import argument_paths, check_array_leaves
 from laminax_transforms.base.zeros import has_tangents
 from laminax_transforms.differentiation.nonzero_flags import flags_of
 from laminax_transforms.programs.inlining import ALL_CALLS, inline_calls
@@ -238,7 +229,7 @@ def _trace_with_values(call: _Call) -> _Traced:
     trace = _ConcreteStagingTrace(function_name(call.fun))
     with at_work(trace):
         inputs = [trace.new_input(aval) for aval in call.avals]
-        cast(Any, trace).values.update((t.variable, v) for t, v in zip(inputs, map(_known_value, call.leaves)) if v is not None)
+        trace.values.update((t.variable, v) for t, v in zip(inputs, map(_known_value, call.leaves)) if v is not None)
         closed = trace.finish(call.run(*inputs))
     return *close_over_constants(closed), call.out_tree
 
@@ -417,7 +408,7 @@ def saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> list[
     residuals = [program.invars[i] if where == "in" else program.outvars[i] for where, i in split.residual_sources]
     distinct = {v for v in residuals if type(v) is not Literal}
     sources = {v: "from a constant" for v in [*program.constvars, *program.invars[:len(consts)]]}
-    sources.update((v, f"from the argument {path}") for v, path in zip(program.invars[len(consts):], _argument_paths(fun, args, kwargs)))
+    sources.update((v, f"from the argument {path}") for v, path in zip(program.invars[len(consts):], argument_paths(fun, args, kwargs)))
     kept = [(v.aval, "from a constant") for v in split.linear.jaxpr.constvars]
     kept += [(v.aval, where) for v, where in sources.items() if v in distinct]
     return kept + [(v.aval, describe_value(eqn)) for eqn in program.eqns for v in eqn.outvars if v in distinct]
@@ -428,19 +419,6 @@ def describe_value(eqn: JaxprEqn) -> str:
     where = source.summarize(eqn.source_info)
     what = f"named '{eqn.params['name']}'" if eqn.primitive is name_p else f"output of {eqn.primitive}"
     return what + (f" from {where}" if where else "")
-
-
-def _argument_paths(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any]) -> list[str]:
-    """`x['w']` for each leaf."""
-    try:
-        names = list(inspect.signature(fun).bind_partial(*args).arguments)
-    except (TypeError, ValueError):
-        names = []
-    paths = []
-    for path, _ in tree_flatten_with_path(args)[0]:
-        i = path[0].idx
-        paths.append((names[i] if i < len(names) else f"args[{i}]") + keystr(path[1:]))
-    return paths + [f"{path[0].key}{keystr(path[1:])}" for path, _ in tree_flatten_with_path(kwargs)[0]]
 
 
 def print_saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> None:

@@ -67,7 +67,7 @@ def _psum_shared_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: 
 
 @transpose_rule(op.psum_p)
 def _psum_transpose(ct: Any, x: Any, *, axes: tuple[str, ...], axis_index_groups: Any) -> list[Any]:
-    """Along a checked axis a cotangent may be known to be the same for all: then it is that of each participant."""
+    """The sum of the cotangents; along checked axes that the cotangent does not vary over, it is the participant's cotangent already."""
     checked = checked_axes()
     if not checked:
         return [op.psum_p.bind(ct, axes=axes, axis_index_groups=axis_index_groups)]

@@ -118,10 +118,15 @@ for _primitive in (op.reduce_sum_p, op.reduce_prod_p, op.reduce_max_p, op.reduce
 @jvp_rule(op.reduce_p, symbolic_zeros=True)
 def _reduce_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     """Differentiates the reduction as a tree of its computation; by the monoid's laws its order does not matter."""
-    results = op.reduce_p.bind(*primals, **params)
+    return jvp_by_operations(op.reduce_p.bind(*primals, **params), lambda *values: _reduce_by_halves(values, **params), primals, tangents)
+
+
+def jvp_by_operations(results: Sequence[Any], fun: Callable[..., Sequence[Any]], primals: Sequence[Any],
+                      tangents: Sequence[Any]) -> tuple[Sequence[Any], list[Any]]:
+    """The JVP of an operation whose results are known, by forward mode through `fun`, which computes them by differentiable ones."""
     if all(not dtypes.issubdtype(r.dtype, dtypes.inexact) for r in results) or all(t is ZERO for t in tangents):
         return results, [ZERO] * len(results)
-    _, out_tangents = jvp_flat(lambda *values: _reduce_by_halves(values, **params), primals, tangents)
+    _, out_tangents = jvp_flat(fun, primals, tangents)
     return results, [instantiate(t, get_aval(r)) if dtypes.issubdtype(r.dtype, dtypes.inexact) else ZERO
                      for r, t in zip(results, out_tangents)]
 

@@ -20,13 +20,12 @@ from laminax_ir.ops.shape import broadcast_in_dim, full, full_like, pad
 from laminax_ir.ops.slicing import slice as slice_array
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive
-from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.registry import axis_batching_rule, batching_rule, define_jvp, define_linear, jvp_rule, transpose_rule
-from laminax_transforms.base.zeros import ZERO, instantiate, zeros_of
+from laminax_transforms.base.zeros import zeros_of
 from laminax_transforms.batching.batch_axes import Axis, batch_axis_first
-from laminax_transforms.differentiation.differentiation import jvp_flat, linear_program_of
-from laminax_transforms.rules.reduction import apply_to_elements
+from laminax_transforms.differentiation.differentiation import linear_program_of
+from laminax_transforms.rules.reduction import apply_to_elements, jvp_by_operations
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
@@ -125,12 +124,8 @@ def _select_and_scatter_add_transpose(ct: Any, source: Any, operand: Any, *, sel
 
 @jvp_rule(op.reduce_window_p, symbolic_zeros=True)
 def _reduce_window_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
-    results = op.reduce_window_p.bind(*primals, **params)
-    if all(not dtypes.issubdtype(r.dtype, dtypes.inexact) for r in results) or all(t is ZERO for t in tangents):
-        return results, [ZERO] * len(results)
-    _, out_tangents = jvp_flat(lambda *values: _fold_over_window(values, **params), primals, tangents)
-    return results, [instantiate(t, get_aval(r)) if dtypes.issubdtype(r.dtype, dtypes.inexact) else ZERO
-                     for r, t in zip(results, out_tangents)]
+    return jvp_by_operations(op.reduce_window_p.bind(*primals, **params), lambda *values: _fold_over_window(values, **params), primals,
+                             tangents)
 
 
 def _fold_over_window(values: tuple[ArrayLike, ...], *, jaxpr: ClosedJaxpr, window_dimensions: tuple[int, ...],
