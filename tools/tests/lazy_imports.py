@@ -17,6 +17,7 @@ _SYMBOLIC = "for programs with symbolic sizes"
 _FLOOR = "few of the numerics trace or move arrays, and all of them import the floor"
 _SIZED = "for programs that are called at sizes that were names when they were traced"
 _PROCESSES = "for programs of several processes only; it loads the standard library's sockets, JSON or hashes"
+_PER_DEVICE = "for types inside of programs per device, when somebody asks what is said of mesh axes"
 _CONTENTS = "a table of contents: loaded with the first name that needs it"
 
 # (module, what it imports): why inside a function.
@@ -34,6 +35,8 @@ LAZY: dict[tuple[str, str], str] = {
     ("laminax_ir.setup", "laminax_ir.reference.evaluate"): _REFERENCE,
     ("laminax_ir.setup", "laminax_ir.functions.array_parts"): _REFERENCES,
     ("laminax_ir.setup", "laminax_ir.programs.printer"): _PRINTED,
+    ("laminax_ir.types.avals", "laminax_ir.types.manual_axis_types"): _PER_DEVICE,
+    ("laminax_ir.types.shape_dtype_structs", "laminax_ir.types.manual_axis_types"): _PER_DEVICE,
     ("laminax_lowering.lower", "laminax_ir.symbolic.symbolic_solving"): _SYMBOLIC,
     ("laminax_lowering.lower", "laminax_lowering.writing.dynamic_shapes"): _SYMBOLIC,
     ("laminax_runtime.base.errors", "laminax_runtime._jaxlib"): "loading jaxlib waits until something runs",

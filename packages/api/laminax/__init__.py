@@ -32,7 +32,7 @@ _NAMES = {
         checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_vjp grad hessian jacfwd jacobian jacrev jvp
         linear_transpose linearize remat value_and_grad vjp vmap""",
     # programs, shapes, names
-    "laminax_ir.types.avals": "ShapeDtypeStruct",
+    "laminax_ir.types.shape_dtype_structs": "ShapeDtypeStruct",
     "laminax_ir.types.dtypes": "float0",
     "laminax_ir.types.partition_specs": "P",
     "laminax_ir.ops.callbacks": "pure_callback",

@@ -65,8 +65,8 @@ from laminax._array import Array as Array
 from laminax._src.compiling.scopes import ensure_compile_time_eval as ensure_compile_time_eval
 from laminax_ir.ops.calls import Inline as Inline
 from laminax_ir.refs.refs import Ref as Ref
-from laminax_ir.types.avals import ShapeDtypeStruct as ShapeDtypeStruct
 from laminax_ir.types.partition_specs import P as P
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct as ShapeDtypeStruct
 from laminax_runtime._jaxlib import Device as Device
 from laminax_runtime._jaxlib import NamedSharding as NamedSharding
 from laminax_runtime.arrays.arrays import Shard as Shard

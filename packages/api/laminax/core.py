@@ -17,7 +17,8 @@ __all__, __getattr__, __dir__ = contents(__name__, {
     "laminax_ir.recording.evaluation": "eval_jaxpr jaxpr_as_fun",
     "laminax_ir.symbolic.symbolic_dims": "is_constant_shape max_dim min_dim",
     "laminax_ir.tracing.trace": "Trace Tracer",
-    "laminax_ir.types.avals": "AbstractValue ShapeDtypeStruct ShapedArray get_aval",
+    "laminax_ir.types.avals": "AbstractValue ShapedArray get_aval",
+    "laminax_ir.types.shape_dtype_structs": "ShapeDtypeStruct",
     "laminax_ir.types.errors": "InconclusiveDimensionOperation JaxprTypeError",
 })
 __all__ += ["ParamDict", "Value", "eval_context", "is_constant_dim"]

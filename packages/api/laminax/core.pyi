@@ -20,11 +20,11 @@ from laminax_ir.programs.jaxpr import Var as Var
 from laminax_ir.programs.primitive import Primitive as Primitive
 from laminax_ir.tracing.trace import Trace as Trace
 from laminax_ir.tracing.trace import Tracer as Tracer
-from laminax_ir.types.avals import ShapeDtypeStruct as ShapeDtypeStruct
 from laminax_ir.types.avals import ShapedArray as AbstractValue
 from laminax_ir.types.avals import ShapedArray as ShapedArray
 from laminax_ir.types.errors import InconclusiveDimensionOperation as InconclusiveDimensionOperation
 from laminax_ir.types.errors import JaxprTypeError as JaxprTypeError
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct as ShapeDtypeStruct
 
 __all__: list[str]
 

@@ -11,7 +11,7 @@ from laminax import reshard as reshard
 from laminax._src.placement.abstract_devices import AbstractDevice as AbstractDevice
 from laminax_ir.types.abstract_meshes import AbstractMesh as AbstractMesh
 from laminax_ir.types.abstract_meshes import AxisType as AxisType
-from laminax_ir.types.avals import ManualAxisType as ManualAxisType
+from laminax_ir.types.manual_axis_types import ManualAxisType as ManualAxisType
 from laminax_ir.types.partition_specs import P as P
 from laminax_ir.types.partition_specs import P as PartitionSpec
 from laminax_ir.types.partition_specs import UnreducedKind as UnreducedKind

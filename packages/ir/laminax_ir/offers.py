@@ -144,7 +144,7 @@ OFFERS: dict[str, str] = {
     "types.arguments": "as_int by_position check_callable check_hashable check_rank check_size function_name",
     "types.array_layouts": "AUTO Format Layout in_use",
     "types.avals": """
-        AbstractValue ManualAxisType ShapeDtypeStruct ShapedArray aval_in get_aval insert_axis is_array_like
+        AbstractValue ShapedArray aval_in get_aval insert_axis is_array_like
         placed_aval register_value_type remove_axis split_aval type_classes""",
     "types.canonical_dtypes": "canonicalize_dtype coerce_to_array float0 scalar_dtype",
     "types.dot_algorithms": "DotAlgorithm DotAlgorithmPreset TF32 concrete_algorithm storage_dtype",
@@ -162,10 +162,12 @@ OFFERS: dict[str, str] = {
     "types.extended_dtypes": "WordFunctions",
     "types.hi_types": """
         HiPspec HiType MappingSpec batched_type lo_avals lowered_values raised_values register_hitype types_in_use""",
+    "types.manual_axis_types": "ManualAxisType",
     "types.memory_spaces": "HOST_KIND MemorySpace kind_of_space space_of_kind",
     "types.partition_specs": "P PartitionSpec UNCONSTRAINED UnreducedKind",
     "types.python_scalars": "check_has_truth_value check_is_index check_is_scalar",
     "types.ref_types": "AbstractRef",
+    "types.shape_dtype_structs": "ShapeDtypeStruct",
     "types.symbolic_zeros": "SymbolicZero",
     "types.type_shardings": "TypeSharding in_use names_of set_sharding_maker type_sharding",
 }

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from laminax_ir.options.config import enable_x64
 from laminax_ir.types import dtypes
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
-from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_array_like, register_value_type
+from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like, register_value_type
 from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 from laminax_ir.types.type_shardings import TypeSharding
 
 F32 = np.dtype(np.float32)

@@ -13,7 +13,8 @@ from laminax_ir.programs.effects import Effect, debug_effect, has_ordered, io_ef
 from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.types import dtypes
-from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 F32 = ShapedArray((3,), np.float32)
 S32 = ShapeDtypeStruct((3,), np.float32)

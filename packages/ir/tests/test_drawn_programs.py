@@ -63,8 +63,9 @@ from laminax_ir.tracing.manual_axes import running_along
 from laminax_ir.tracing.trace import extend_axis_env
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.array_layouts import Layout
-from laminax_ir.types.avals import ShapeDtypeStruct, get_aval
+from laminax_ir.types.avals import get_aval
 from laminax_ir.types.partition_specs import P
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -5,7 +5,8 @@ import pytest
 
 from laminax_ir.ops.ffi import ffi_call, hashable_attribute
 from laminax_ir.recording.staging import stage
-from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 S3, S23 = ShapeDtypeStruct((3,), np.float32), ShapeDtypeStruct((2, 3), np.float32)
 X = np.ones(3, np.float32)

@@ -28,7 +28,7 @@ from laminax_ir.ops import callbacks, collectives, composite, control_flow, loop
 from laminax_ir.ops import elementwise as op
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.tracing.trace import extend_axis_env
-from laminax_ir.types.avals import ShapeDtypeStruct
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 f32, i32, u32 = np.float32, np.int32, np.uint32
 X, S = np.ones((1, 4), f32), ShapeDtypeStruct((1, 4), f32)

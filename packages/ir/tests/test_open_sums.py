@@ -15,8 +15,10 @@ from laminax_ir.programs.check import check_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.manual_axes import manual_mesh, running_along
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
-from laminax_ir.types.avals import ManualAxisType, ShapedArray, ShapeDtypeStruct
+from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.errors import ShardingTypeError
+from laminax_ir.types.manual_axis_types import ManualAxisType
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 MESH = AbstractMesh((4, 2), ("x", "y"), axis_types=AxisType.Explicit)
 SAME = ShapedArray((8, 4), np.float32)

@@ -57,9 +57,10 @@ from laminax_ir.tracing.manual_axes import running_along
 from laminax_ir.tracing.trace import extend_axis_env
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.array_layouts import Layout
-from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct
+from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.dtypes import key_dtype
 from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 AXES = (("i", 4), ("j", 2))  # the named axes around every case
 

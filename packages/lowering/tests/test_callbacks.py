@@ -11,7 +11,8 @@ from laminax_ir.ops.callbacks import debug_callback, io_callback, pure_callback
 from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.loops import scan, while_loop
 from laminax_ir.recording.staging import stage
-from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 from laminax_lowering import lower
 
 F32 = ShapedArray((2, 3), np.float32)

@@ -12,7 +12,8 @@ from laminax_ir.ops.loops import scan
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import reshape, transpose
 from laminax_ir.recording.staging import stage
-from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 from laminax_lowering import lower
 from laminax_lowering.planning.equal_programs import ProgramTable
 

@@ -10,7 +10,8 @@ from laminax_ir.ops.callbacks import debug_callback, debug_print, inspect_shardi
 from laminax_ir.ops.elementwise import sin
 from laminax_ir.ops.loops import scan
 from laminax_ir.recording.staging import stage
-from laminax_ir.types.avals import ShapeDtypeStruct, get_aval
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 from laminax_transforms import checkpoint, custom_jvp, grad, jvp, value_and_grad, vmap
 
 S32 = ShapeDtypeStruct((3,), np.float32)

@@ -5,7 +5,8 @@ import pytest
 
 from laminax_ir.ops.ffi import ffi_call
 from laminax_ir.recording.staging import stage
-from laminax_ir.types.avals import ShapeDtypeStruct, get_aval
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 from laminax_transforms import grad, jvp, vmap
 
 S23 = ShapeDtypeStruct((2, 3), np.float32)

@@ -8,8 +8,9 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.shape import broadcast_in_dim, full
 from laminax_ir.pytrees.pytree import tree_flatten, tree_unflatten
 from laminax_ir.refs.refs import Ref, values_in, write
-from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval
+from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.dtypes import result_type
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 if TYPE_CHECKING:
     import numpy as np

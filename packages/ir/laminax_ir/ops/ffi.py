@@ -13,7 +13,7 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
 
 if TYPE_CHECKING:
-    from laminax_ir.types.avals import ShapeDtypeStruct
+    from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 ffi_call_p = Primitive("ffi_call", multiple_results=True, family="ffi")
 ffi_effect = Effect("FFI")

@@ -14,8 +14,9 @@ from laminax_ir.options.records import Record
 from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim, evaluated
 from laminax_ir.symbolic.symbolic_values import dim_as_value_p
-from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct
+from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.ref_types import AbstractRef
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 
 class Template(NamedTuple):

@@ -1,4 +1,4 @@
-"""Abstract values: what is known of an array before it is computed.
+"""Abstract values, the types of arrays: what is known of an array before it is computed, and the types of given values.
 
 The one idea: avals are interned. Two avals that describe the same arrays are the same object, so shape
 rules compare them with `is`, caches hash them by identity, and a rule may return its operand's aval
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import weakref
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 import numpy as np
@@ -17,82 +16,15 @@ import numpy as np
 from laminax_ir.options import config
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import GREATEST_RANK, GREATEST_SIZE, called_with, check_rank, check_size
-from laminax_ir.types.array_layouts import AUTO, Format
 from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
-from laminax_ir.types.partition_specs import PartitionSpec, UnreducedKind, check_unreduced_kind
 from laminax_ir.types.sizes import size_types
 from laminax_ir.types.type_shardings import TypeSharding, as_sharding, axes_text, axis_text, in_use, parts_of, type_sharding
 
 if TYPE_CHECKING:
     from laminax_ir.types.extended_dtypes import KeyDType
+    from laminax_ir.types.manual_axis_types import ManualAxisType
 
 _interned: dict[tuple[Any, ...], weakref.ref] = {}
-
-
-@dataclass(frozen=True, kw_only=True)
-class ManualAxisType:
-    """How a value inside of a checked `shard_map` differs from device to device: `typeof(x).mat`.
-
-    Args:
-      varying: the mesh axes along which devices may have different values.
-      unreduced: the mesh axes along which each device has one term of a sum that is the value.
-      reduced: the mesh axes along which all devices have the value, and its cotangent is such a sum.
-      unreduced_kind: what the terms are of: a sum, which it is by default where axes are unreduced.
-
-    Raises:
-      NotImplementedError: for terms of a maximum or minimum.
-      TypeError: if one of them is no set.
-      ValueError: if an axis along which the value varies is in another one too.
-    """
-    varying: frozenset[Any] = frozenset()
-    unreduced: frozenset[Any] = frozenset()
-    reduced: frozenset[Any] = frozenset()
-    unreduced_kind: UnreducedKind | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("varying", "unreduced", "reduced"):
-            value = getattr(self, name)
-            if not isinstance(value, (set, frozenset)):
-                raise TypeError(f"ManualAxisType: {name} must be a set of names of mesh axes, got {value!r} of type {type(value).__name__}")
-            object.__setattr__(self, name, frozenset(value))
-        for name in ("unreduced", "reduced"):
-            if common := self.varying & getattr(self, name):
-                raise ValueError(f"ManualAxisType: a value cannot vary along an axis that is in {name}; "
-                                 f"got {sorted(common, key=str)} in both")
-        if self.unreduced_kind is not None:
-            check_unreduced_kind("ManualAxisType", self.unreduced_kind, self.unreduced)
-        elif self.unreduced:
-            object.__setattr__(self, "unreduced_kind", UnreducedKind.sum)
-
-    def __copy__(self) -> ManualAxisType:
-        return self
-
-    def __deepcopy__(self, memo: dict[Any, Any]) -> ManualAxisType:
-        return self
-
-    @property
-    def vur(self) -> frozenset[Any]:
-        """All axes that it names."""
-        return self.varying | self.unreduced | self.reduced
-
-    @property
-    def empty(self) -> bool:
-        """Whether it names no axis."""
-        return not self.vur
-
-    def invarying(self, mesh: Any) -> frozenset[Any]:
-        """The manual axes of a mesh that it does not name."""
-        return frozenset(mesh.manual_axes) - self.vur
-
-    def update(self, **changes: Any) -> ManualAxisType:
-        """The type that differs in the given fields."""
-        if "unreduced" in changes:
-            changes.setdefault("unreduced_kind", None)
-        return replace(self, **changes)
-
-    def to_ct_mat(self) -> ManualAxisType:
-        """The type of the cotangents of such a value: its `unreduced` axes are `reduced` in them, and the other way round."""
-        return ManualAxisType(varying=self.varying, unreduced=self.reduced, reduced=self.unreduced)
 
 
 class ShapedArray:
@@ -164,6 +96,7 @@ class ShapedArray:
     @property
     def mat(self) -> ManualAxisType:
         """The names in `named_shape`, and the sums that are open along axes that a program per device runs along."""
+        from laminax_ir.types.manual_axis_types import ManualAxisType
         unreduced, reduced = _no_sums if self._split is None else self._split.manual_sums
         return ManualAxisType(varying=self.vma, unreduced=unreduced, reduced=reduced)
 
@@ -398,124 +331,6 @@ def remove_axis(aval: ShapedArray, axis: int) -> ShapedArray:
         return aval.update(shape=shape) if aval._named or aval._plain is not None else ShapedArray(shape, aval.dtype, aval.weak_type)
     entries = aval._split.spec.partitions
     return aval.update(shape=shape, sharding=aval._split.with_entries(entries[:axis] + entries[axis + 1:]))
-
-
-class ShapeDtypeStruct:
-    """A stand-in for an array, with shape and dtype and no data.
-
-    Args:
-      shape: the sizes of the axes.
-      dtype: anything `np.dtype` accepts, or an extended dtype.
-      sharding: optional, how the array is laid out over devices; a `Format` says its layout too.
-      weak_type: whether the dtype is weak.
-      named_shape: mapping of the named axes the value varies over.
-      manual_axis_type: inside of `shard_map`, along which mesh axes the array varies, a `ManualAxisType`; None where that is not said.
-      is_ref: whether it stands for a reference to such an array.
-
-    Raises:
-      ValueError: if shape or dtype is None.
-      TypeError: for `Layout.AUTO`, which is no layout, and for a manual_axis_type that is none.
-
-    Example:
-      >>> ShapeDtypeStruct((2, 3), np.float32)
-      ShapeDtypeStruct(shape=(2, 3), dtype=float32)
-    """
-
-    __slots__ = ("shape", "dtype", "sharding", "weak_type", "named_shape", "manual_axis_type", "is_ref", "_layout")
-
-    def __init__(self, shape: Any, dtype: Any, *, sharding: Any = None, weak_type: bool = False,
-                 named_shape: Mapping[Any, int] | None = None, manual_axis_type: ManualAxisType | None = None,
-                 is_ref: bool = False) -> None:
-        if dtype is None or shape is None:
-            raise ValueError(f"ShapeDtypeStruct: {'dtype' if dtype is None else 'shape'} must be specified, got {shape=} and {dtype=}")
-        self.shape: tuple[Any, ...] = tuple(shape)
-        if any(size is None for size in self.shape):
-            raise ValueError(f"ShapeDtypeStruct: `shape` cannot have None. Got {self.shape}. A size that is not known is a symbolic "
-                             "dimension, which export.symbolic_shape makes.")
-        self.dtype: Any = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
-        if isinstance(sharding, Format):
-            if sharding.layout is AUTO:
-                raise TypeError("ShapeDtypeStruct: `Layout.AUTO` cannot be used in place of a device-local layout in a "
-                                f"`ShapeDtypeStruct`. Got {sharding}. Give it to jit's in_shardings.")
-            self._layout, self.sharding = sharding.layout, sharding.sharding
-        else:
-            self._layout, self.sharding = None, sharding
-        spec = getattr(self.sharding, "spec", self.sharding)
-        if isinstance(spec, PartitionSpec) and len(spec) > len(self.shape):
-            raise ValueError(f"ShapeDtypeStruct: Sharding {self.sharding} is only valid for values of rank at least {len(spec)}, but was "
-                             f"applied to a value of rank {len(self.shape)}, of the shape {self.shape}. Shorten the spec.")
-        self.weak_type: bool = weak_type
-        self.named_shape: dict[Any, int] = {} if named_shape is None else dict(named_shape)
-        if manual_axis_type is not None and not isinstance(manual_axis_type, ManualAxisType):
-            raise TypeError("ShapeDtypeStruct: `manual_axis_type` must be a `sharding.ManualAxisType`, got "
-                            f"{manual_axis_type!r} of type {type(manual_axis_type).__name__}")
-        self.manual_axis_type: ManualAxisType | None = manual_axis_type
-        self.is_ref = bool(is_ref)
-
-    @classmethod
-    def like(cls, x: Any) -> ShapeDtypeStruct:
-        """The struct of an array's type: with its sharding and layout, if it is committed to them.
-
-        Args:
-          x: an array, a tracer, a struct, a reference, or a number.
-        """
-        if isinstance(x, ShapeDtypeStruct):
-            return cls(x.shape, x.dtype, sharding=x.format if x._layout is not None else x.sharding, weak_type=x.weak_type,
-                       named_shape=x.named_shape, manual_axis_type=x.manual_axis_type, is_ref=x.is_ref)
-        aval = get_aval(x)
-        sharding = aval.sharding if aval._split is not None else x.format if getattr(x, "_committed", False) else None
-        mat = aval.mat if aval._named or aval._split is not None else None
-        mat = None if mat is None or mat.empty else mat
-        return cls(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type, manual_axis_type=mat,
-                   is_ref=not isinstance(aval, ShapedArray))
-
-    @property
-    def format(self) -> Format:
-        """The layout and the sharding, each None where it is not known."""
-        return Format(self._layout, self.sharding)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    def update(self, **changes: Any) -> ShapeDtypeStruct:
-        """The same struct with the given fields changed."""
-        fields = {name: getattr(self, name) for name in self.__slots__ if name != "_layout"} | changes
-        if self._layout is not None and "sharding" not in changes:
-            fields["sharding"] = self.format
-        elif self._layout is not None and not isinstance(changes["sharding"], Format):
-            raise ValueError(f"updating ShapeDtypeStruct: it has a layout, {self._layout}, which may not go with the sharding "
-                             f"{changes['sharding']}. Give sharding a Format, of a layout and a sharding.")
-        return ShapeDtypeStruct(fields.pop("shape"), fields.pop("dtype"), **fields)
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
-
-    def _key(self) -> tuple[Any, ...]:
-        return (self.shape, self.dtype, self.sharding, self.weak_type, tuple(self.named_shape.items()), self._layout,
-                self.manual_axis_type, self.is_ref)
-
-    def __eq__(self, other: object) -> bool:
-        return self._key() == other._key() if isinstance(other, ShapeDtypeStruct) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def __repr__(self) -> str:
-        name = getattr(self.dtype, "name", str(self.dtype))
-        extra = f", named_shape={self.named_shape}" if self.named_shape else ""
-        extra += f", sharding={self.sharding}" if self.sharding is not None else ""
-        extra += f", format={self._layout}" if self._layout is not None else ""
-        extra += ", weak_type=True" if self.weak_type else ""
-        extra += f", manual_axis_type={self.manual_axis_type}" if self.manual_axis_type is not None else ""
-        extra += ", is_ref=True" if self.is_ref else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{extra})"
 
 
 _aval_makers: dict[type[Any], Callable[[Any], ShapedArray]] = {}

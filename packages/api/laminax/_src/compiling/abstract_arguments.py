@@ -8,9 +8,10 @@ from typing import Any
 import laminax_runtime as runtime
 from laminax_ir.tracing.trace import Tracer, axis_size
 from laminax_ir.types import dtypes
-from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, aval_in, placed_aval, register_value_type
+from laminax_ir.types.avals import ShapedArray, aval_in, placed_aval, register_value_type
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_ir.types.ref_types import AbstractRef
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 
 def as_abstract(x: Any) -> Any:

@@ -11,8 +11,9 @@ from laminax_ir.tracing.manual_axes import checked_axes
 from laminax_ir.tracing.trace import extend_axis_env, state
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types.arguments import check_callable, check_hashable
-from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval
+from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.hi_types import HiType
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 from laminax._src.base.argument_names import resolve as resolve_names
 from laminax._src.compiling.abstract_arguments import as_abstract

@@ -13,8 +13,9 @@ from laminax_ir.recording.type_lowering import has_hi_types
 from laminax_ir.symbolic.sized_programs import value_at_sizes
 from laminax_ir.symbolic.symbolic_dims import is_constant_shape
 from laminax_ir.types.arguments import check_hashable
-from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval
+from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.hi_types import HiType
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 from laminax._src.compiling.abstract_arguments import AvalHolder
 from laminax._src.compiling.compiled import ArgInfo, Compiled, Signature, Stage

@@ -19,7 +19,8 @@ from laminax_ir.recording.staging import stage
 from laminax_ir.recording.staging_trace import StagingTrace
 from laminax_ir.refs.refs import Ref, check_returned
 from laminax_ir.tracing.trace import Tracer, state
-from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_array_like
+from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 from laminax._src.base.leaf_names import argument_names
 from laminax._src.base.phases import check_may_trace, phase

@@ -15,7 +15,7 @@ from laminax_ir.pytrees.wrapping import wraps
 from laminax_ir.types import dtypes
 from laminax_ir.types.abstract_meshes import AbstractMesh
 from laminax_ir.types.arguments import check_callable
-from laminax_ir.types.avals import ShapeDtypeStruct
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 from laminax_lowering.costs.roofline import roofline_estimate
 from laminax_lowering.costs.roofline_counts import RooflineResult
 from laminax_transforms import vjp as vjp_of

@@ -11,7 +11,8 @@ from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim, is_symbolic_
 from laminax_ir.symbolic.symbolic_parsing import parse_shape
 from laminax_ir.symbolic.symbolic_scope import SymbolicScope
 from laminax_ir.types import dtypes
-from laminax_ir.types.avals import ShapeDtypeStruct, get_aval
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 __all__ = ["SymbolicScope", "is_symbolic_dim", "symbolic_args_specs", "symbolic_dim_bounds", "symbolic_shape"]
 

@@ -11,7 +11,7 @@ from laminax_ir.ops.control_flow import switch as plain_switch
 from laminax_ir.ops.loops import scan as plain_scan
 from laminax_ir.ops.loops import while_loop as plain_while_loop
 from laminax_ir.pytrees.pytree import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
-from laminax_ir.types.avals import ShapeDtypeStruct
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 from laminax._src.linen import metadata
 from laminax._src.linen.filters import Filter

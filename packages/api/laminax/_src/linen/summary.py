@@ -9,7 +9,8 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 from laminax_ir.pytrees.pytree import tree_flatten, tree_map, tree_unflatten
-from laminax_ir.types.avals import ShapeDtypeStruct, get_aval
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 from laminax_transforms import vjp
 
 from laminax._src.linen import metadata

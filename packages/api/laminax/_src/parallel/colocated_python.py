@@ -25,7 +25,7 @@ from laminax_ir.pytrees import pytree
 from laminax_ir.pytrees.wrapping import wraps
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types.arguments import check_callable
-from laminax_ir.types.avals import ShapeDtypeStruct
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 
 def colocated_cpu_devices(devices_or_mesh: Any) -> Any:

@@ -13,7 +13,8 @@ from laminax_ir.pytrees.pytree import tree_flatten, tree_leaves, tree_unflatten
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.manual_axes import manual_axes, manual_mesh, running_along
 from laminax_ir.types.arguments import check_callable, function_name
-from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 from laminax_lowering import lower
 
 from laminax._src.compiling.executables import lowering_platform

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops.convolution import ConvDimensionNumbers, conv_general_dilated, conv_general_dilated_local, conv_transpose
-from laminax_ir.types.avals import ShapeDtypeStruct
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 from laminax._src.linen.calls import compact, nowrap
 from laminax._src.linen.layers.arguments import as_tuple, expect_ndim, per_axis

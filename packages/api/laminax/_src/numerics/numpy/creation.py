@@ -12,8 +12,8 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.tracing.trace import is_tracing
 from laminax_ir.types import dtypes
-from laminax_ir.types.avals import ShapeDtypeStruct
 from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 from laminax._src.numerics.floor import fused, split_result
 from laminax._src.numerics.numpy.arguments import as_array, convert, ensure_array, is_kind, user_dtype

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from laminax_ir.ops import contraction, convolution
-from laminax_ir.types.avals import ShapeDtypeStruct
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 from laminax._src.numerics.floor import eval_shape, fused
 from laminax._src.numerics.numpy import namespace as jnp

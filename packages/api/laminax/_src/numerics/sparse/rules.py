@@ -22,7 +22,7 @@ from laminax_ir.ops.shape import broadcast_in_dim_p, concatenate_p, reshape_p, r
 from laminax_ir.ops.slicing import dynamic_slice_p, slice_p
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.pytrees import pytree
-from laminax_ir.types.avals import ShapeDtypeStruct
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 from laminax_transforms.base.zeros import ZERO
 
 from laminax._src.numerics.floor import eval_shape, make_jaxpr

@@ -11,7 +11,7 @@ import numpy as np
 
 from laminax_ir.ops import indexing as indexing_ops
 from laminax_ir.ops import slicing
-from laminax_ir.types.avals import ShapeDtypeStruct
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 from laminax_transforms import vmap
 
 from laminax._src.numerics.floor import eval_shape

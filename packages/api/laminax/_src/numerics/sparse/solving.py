@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from laminax_ir.ops.callbacks import pure_callback
-from laminax_ir.types.avals import ShapeDtypeStruct
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 from laminax_transforms import stop_gradient
 from laminax_transforms.custom.custom_solve import custom_linear_solve
 

@@ -17,7 +17,7 @@ from laminax_ir.pytrees import pytree
 from laminax_ir.tracing.trace import Tracer, state
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types.arguments import check_callable
-from laminax_ir.types.avals import ShapeDtypeStruct
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 from laminax._src.numerics.floor import make_jaxpr
 from laminax._src.numerics.numpy import namespace as jnp
