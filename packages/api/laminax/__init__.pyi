@@ -73,8 +73,8 @@ from laminax_runtime.arrays.arrays import Shard as Shard
 from laminax_runtime.backends.meshes import set_mesh as set_mesh
 from laminax_runtime.backends.meshes import use_abstract_mesh as use_abstract_mesh
 from laminax_runtime.base.options import CompilerEffortLevel as CompilerEffortLevel
-from laminax_transforms.custom.custom_derivatives import custom_jvp as custom_jvp
-from laminax_transforms.custom.custom_derivatives import custom_vjp as custom_vjp
+from laminax_transforms.custom.custom_jvp import custom_jvp as custom_jvp
+from laminax_transforms.custom.custom_vjp import custom_vjp as custom_vjp
 from laminax_transforms.rematerializing.checkpoint import checkpoint_policies as checkpoint_policies
 
 __all__: list[str]

@@ -15,9 +15,10 @@ from laminax_ir.tracing.source import register_internal_folder as _register_inte
 if TYPE_CHECKING:
     from laminax_ir.types.symbolic_zeros import SymbolicZero
     from laminax_transforms.batching.vectorize import vmap
-    from laminax_transforms.custom.custom_derivatives import custom_jvp, custom_vjp
     from laminax_transforms.custom.custom_gradients import closure_convert, custom_gradient
+    from laminax_transforms.custom.custom_jvp import custom_jvp
     from laminax_transforms.custom.custom_transposes import linear_call
+    from laminax_transforms.custom.custom_vjp import custom_vjp
     from laminax_transforms.custom.rule_arguments import (
         CustomVJPPrimal,
         custom_vjp_primal_tree_values,
@@ -42,7 +43,8 @@ __version__ = "0.2.0"
 
 _NAMES = {
     "batching.vectorize": "vmap",
-    "custom.custom_derivatives": "custom_jvp custom_vjp",
+    "custom.custom_jvp": "custom_jvp",
+    "custom.custom_vjp": "custom_vjp",
     "custom.custom_gradients": "closure_convert custom_gradient",
     "custom.custom_transposes": "linear_call",
     "custom.rule_arguments": "CustomVJPPrimal SymbolicZero custom_vjp_primal_tree_values stop_gradient zero_from_primal",

@@ -36,7 +36,8 @@ from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_transforms.checking.failures import Error, all_checks, user_checks
 from laminax_transforms.checking.windows import WINDOW_POSITIONS, any_of, element, first_outside
-from laminax_transforms.custom.custom_derivatives import custom_jvp, custom_vjp
+from laminax_transforms.custom.custom_jvp import custom_jvp
+from laminax_transforms.custom.custom_vjp import custom_vjp
 from laminax_transforms.differentiation.autodiff import jvp, vjp
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from laminax_ir.types.avals import get_aval
 from laminax_ir.types.symbolic_zeros import SymbolicZero
 from laminax_transforms.base.zeros import has_tangents, zeros_of
 from laminax_transforms.custom.accumulators import GradAccum, NullAccum, RefAccum, ValAccum, is_zero
-from laminax_transforms.custom.custom_derivatives import custom_vjp, split_logs
+from laminax_transforms.custom.custom_vjp import custom_vjp, split_logs
 from laminax_transforms.custom.rule_arguments import custom_vjp_primal_tree_values
 
 
@@ -58,9 +58,14 @@ def custom_gradient(fun: Callable | None = None, *, with_logs: bool = False, rem
 
     if with_accums is not None:
         _define_with_accums(wrapped, paired, with_accums)
-        update_wrapper(wrapped, fun, updated=())
-        return wrapped
+    else:
+        _define_with_cotangents(wrapped, paired, with_logs)
+    update_wrapper(wrapped, fun, updated=())
+    return wrapped
 
+
+def _define_with_cotangents(wrapped: custom_vjp, paired: Callable, with_logs: bool) -> None:
+    """Gives the function its rules, when its pullback returns the cotangents, and with `with_logs` a pair of these and what it logs."""
     def fwd(*args: Any) -> tuple[Any, Any]:
         result, rule = paired(*args)
         leaves, out_tree = tree_flatten(result)
@@ -87,8 +92,6 @@ def custom_gradient(fun: Callable | None = None, *, with_logs: bool = False, rem
         return (out,) if pullback.num_args == 1 and not (isinstance(out, tuple) and len(out) == 1) else tuple(out)
 
     (wrapped.defvjp_with_logs if with_logs else wrapped.defvjp)(fwd, bwd)
-    update_wrapper(wrapped, fun, updated=())
-    return wrapped
 
 
 def _define_with_accums(wrapped: custom_vjp, paired: Callable, with_accums: Any) -> None:

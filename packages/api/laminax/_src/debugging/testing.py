@@ -18,7 +18,7 @@ from laminax_transforms import jvp, linearize, vjp, vmap
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-    from laminax_transforms.custom.custom_derivatives import custom_jvp
+    from laminax_transforms.custom.custom_jvp import custom_jvp
 
 _STEP = 1e-4
 

@@ -1,4 +1,4 @@
-"""Functions with derivative rules given by the user: `custom_jvp` and `custom_vjp`."""
+"""`custom_vjp`: functions with a reverse-mode derivative rule given by the user."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence, cast
 import numpy as np
 
 from laminax_ir.ops.backward_logs import log
-from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
+from laminax_ir.ops.calls import CustomVJPCall
 from laminax_ir.ops.elementwise import in_exact_dtype
-from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten
+from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 from laminax_ir.refs.refs import Ref, argument_namer, check_aliases, check_returned
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
@@ -17,172 +17,14 @@ from laminax_ir.types.arguments import function_name
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.types.hi_types import HiType
 from laminax_ir.types.symbolic_zeros import SymbolicZero
-from laminax_transforms.base.zeros import ZERO, instantiate, instantiate_cotangent
+from laminax_transforms.base.zeros import ZERO, instantiate_cotangent
 from laminax_transforms.custom.accumulators import accumulators, sums
 from laminax_transforms.custom.decorated import DecoratedFunction
-from laminax_transforms.custom.rule_arguments import (
-    CustomVJPPrimal,
-    RuleArguments,
-    nondiff_positions,
-    split_arguments,
-    zero_from_primal,
-)
+from laminax_transforms.custom.rule_arguments import CustomVJPPrimal, RuleArguments, nondiff_positions, split_arguments
+from laminax_transforms.custom.rule_results import long_text, type_difference
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-
-
-class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
-    """Decorator: gives a function a rule for its Jacobian-vector product.
-
-    Args:
-      fun: the function.
-      nondiff_argnums: positions of arguments that are not differentiated (functions, sizes); the rule gets them first.
-      nondiff_argnames: names of such arguments.
-
-    Example:
-      >>> @custom_jvp
-      ... def f(x, y):
-      ...     return sin(x) * y
-      >>> @f.defjvp
-      ... def f_jvp(primals, tangents):
-      ...     (x, y), (x_dot, y_dot) = primals, tangents
-      ...     return f(x, y), cos(x) * x_dot * y + sin(x) * y_dot
-    """
-
-    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = (),
-                 nondiff_argnames: str | Sequence[str] = ()) -> None:
-        super().__init__(fun)
-        self.nondiff_argnums: tuple[int, ...] = nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
-        self.jvp: Callable[..., Any] | None = None
-        self.symbolic_zeros = False
-
-    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
-        """Defines the rule.
-
-        Args:
-          jvp: `jvp(*nondiff, primals, tangents) -> (result, tangent of the result)`; linear in the tangents.
-          symbolic_zeros: whether zero tangents come as `SymbolicZero`; otherwise they are arrays of zeros.
-
-        Returns:
-          `jvp`, so that this can be a decorator.
-        """
-        self.jvp = jvp
-        self.symbolic_zeros = symbolic_zeros
-        return jvp
-
-    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
-        """Defines the rule as a sum over arguments: for each a function `jvp(tangent, result, *primals)`, or None for zero."""
-        if self.nondiff_argnums:
-            raise TypeError("defjvps does not support nondiff_argnums; use defjvp")
-
-        def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-            result = self(*primals)
-            total = None
-            for rule, tangent in zip(jvps, tangents):
-                if rule is not None:
-                    term = rule(tangent, result, *primals)
-                    total = term if total is None else tree_map(lambda a, b: a + b, total, term)
-            if total is None:
-                total = tree_map(zero_from_primal, result)
-            return result, total
-
-        self.defjvp(jvp)
-
-    @api_boundary
-    def __call__(self, *args: ArrayLike, **kwargs: Any) -> Array:
-        if self.jvp is None:
-            raise AttributeError(f"No JVP defined for custom_jvp function {function_name(self.fun)} using defjvp.")
-        arguments, leaves = split_arguments("custom_jvp", self.fun, args, kwargs, self.nondiff_argnums)
-        arguments.stop_gradients()
-        types: list[tuple[Any, list[ShapedArray]]] = []  # the type of the result, appended by each run of the function or its rule
-
-        def fun(*leaves: Any) -> Any:
-            out, tree = tree_flatten(self.fun(*arguments.full(leaves)))
-            types.append((tree, [*map(get_aval, out)]))
-            return out
-
-        def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-            return self._run_rule(arguments, primals, tangents, types)
-
-        jvp.__name__ = function_name(self.jvp)  # programs show it
-        cast(Any, jvp).symbolic_zeros = self.symbolic_zeros
-        outs = CustomJVPCall(fun, jvp, leaves, function_name(self.fun)).bind()
-        return tree_unflatten(types[-1][0], outs)
-
-    def _run_rule(self, arguments: RuleArguments, primals: Sequence[Any], tangents: Sequence[Any], types: list[Any]) -> tuple[Any, Any]:
-        avals = [get_aval(x) for x in primals]
-        if self.symbolic_zeros:
-            tangents = [SymbolicZero(aval.to_tangent_aval()) if t is ZERO else t for t, aval in zip(tangents, avals)]
-        else:
-            tangents = [instantiate(t, aval) for t, aval in zip(tangents, avals)]
-        pair = cast(Callable, self.jvp)(*arguments.nondiff_values(), arguments.split(primals), arguments.split(tangents))
-        rule, name = function_name(self.jvp), function_name(self.fun)
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise TypeError(f"Custom JVP rule {rule} for function {name} must produce a pair (list or tuple of length two) "
-                            f"representing primal and tangent outputs, but got {pair!s:.80} of type {type(pair).__name__}.")
-        results, tree = tree_flatten(pair[0])
-        out_tangents, tangent_tree = tree_flatten(pair[1])
-        if not tree == tangent_tree:
-            raise TypeError(f"Custom JVP rule {rule} for function {name} must produce primal and tangent outputs with equal "
-                            f"container (pytree) structures, but got {tree} and {tangent_tree} respectively.")
-        out_avals = [*map(get_aval, results)]
-        if types and (difference := _difference(types[-1], (tree, out_avals))):
-            what, found, expected = difference
-            demand = "with leaves of the same shape/dtype" if types[-1][0] == tree else "of the same container/pytree structure"
-            raise TypeError(f"Custom JVP rule {rule} for function {name} must produce a pair (list or tuple of length two) where the first "
-                            f"element represents the primal output (equal in value to the output of the custom_jvp-decorated function "
-                            f"{name}, and in particular {demand}), but instead the JVP rule output's first element had "
-                            f"{what}:\n    {found}\n"
-                            f"while the custom_jvp-decorated function {name} had output {what}:\n    {expected}.")
-        types.append((tree, out_avals))
-        return results, [_checked_rule_tangent(rule, name, aval, t) for aval, t in zip(out_avals, out_tangents)]
-
-
-def _difference(function_type: tuple[Any, ...], rule_type: tuple[Any, ...]) -> tuple[str, str, str] | None:
-    """How the types of a rule's result and of the function's result differ, and both types in words; None if they are the same."""
-    (tree, avals), (rule_tree, rule_avals) = function_type, rule_type
-    if not tree == rule_tree:
-        found, expected = (str(tree_unflatten(t, [*map(_Type, some)])) for t, some in (rule_type, function_type))
-        return "container/pytree structure", found, expected
-    if any((a.shape, a.dtype) != (b.shape, b.dtype) for a, b in zip(avals, rule_avals)):
-        found, expected = (", ".join(map(_long, some)) for some in (rule_avals, avals))
-        return "shapes/dtypes of", found, expected
-    return None
-
-
-def _long(aval: ShapedArray) -> str:
-    return aval.str_short(short_dtypes=False)
-
-
-class _Type:
-    """A leaf that prints as its type, for messages that print whole trees."""
-
-    __slots__ = ("aval",)
-
-    def __init__(self, aval: ShapedArray) -> None:
-        self.aval = aval
-
-    def __repr__(self) -> str:
-        return _long(self.aval)
-
-
-def _checked_rule_tangent(rule: str, name: str, aval: ShapedArray, tangent: ArrayLike) -> Array:
-    if isinstance(tangent, SymbolicZero):
-        return ZERO
-    expected = aval.to_tangent_aval()
-    if isinstance(expected, HiType):
-        if get_aval(tangent) is not expected:
-            raise TypeError(f"{rule} of {name}: the tangent must be of the type {expected.str_short()}, got {_long(get_aval(tangent))}")
-        return tangent
-    if expected.dtype == dtypes.float0:
-        return ZERO
-    found = get_aval(tangent)
-    if found.shape != expected.shape or found.dtype != expected.dtype:
-        raise TypeError("Custom JVP rule must produce primal and tangent outputs with corresponding shapes and dtypes. Expected "
-                        f"{_long(expected)} (tangent type of {_long(aval)}) but got {_long(found)}. The rule is {rule}, "
-                        f"for function {name}.")
-    return tangent
 
 
 class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
@@ -334,7 +176,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
             raise TypeError(complaint(f" was {pair!s:.80} of type {type(pair).__name__}."))
         results, tree = tree_flatten(pair[0])
         out_avals = [*map(get_aval, results)]
-        if types and (difference := _difference(types[-1], (tree, out_avals))):
+        if types and (difference := type_difference(types[-1], (tree, out_avals))):
             what, found, expected = difference
             raise TypeError(complaint(f"'s first element had {what}:\n    {found}\nwhile the custom_vjp-decorated function {name} had "
                                       f"output {what}:\n    {expected}.\nIt got fwd output type {found} which doesn't match the function's "
@@ -404,8 +246,8 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
                 path = keystr(tree_flatten_with_path(examples)[0][index][0])
                 raise ValueError(f"Custom VJP bwd rule {rule} must produce an output with the shapes and dtypes of the args tuple of the "
                                  f"primal function, but at output{path} the bwd rule produced an output of type {error.found} "
-                                 f"corresponding to an input of type {_long(aval)}.{error.advice} At output{path} the bwd rule attached to "
-                                 f"{function_name(self.fun)} produced an output of type {error.found}, which is not the cotangent's."
+                                 f"corresponding to an input of type {long_text(aval)}.{error.advice} At output{path} the bwd rule attached "
+                                 f"to {function_name(self.fun)} produced an output of type {error.found}, which is not the cotangent's."
                                  ) from None
         return checked
 
@@ -464,7 +306,7 @@ def _matched(rule: str, position: int, example: _Hole, ct: ArrayLike | None) -> 
 
 
 class _OfAnotherType(Exception):
-    """Raised for a cotangent whose type is not that of its primal."""
+    """A cotangent does not have the type that its primal asks for; `_checked_cotangents`, which knows the path, words the error."""
 
     def __init__(self, found: str, advice: str = "") -> None:
         self.found = found
@@ -477,13 +319,13 @@ def _checked_cotangent(ct: Any, expected: ShapedArray) -> Any:
         return ZERO
     if isinstance(expected, HiType):
         if get_aval(ct) is not expected:
-            raise _OfAnotherType(_long(get_aval(ct)))
+            raise _OfAnotherType(long_text(get_aval(ct)))
         return ct
     if expected.dtype == dtypes.float0:
         return ZERO
     if isinstance(ct, SymbolicZero):
         if (ct.shape, ct.dtype) != (expected.shape, expected.dtype):
-            raise _OfAnotherType(f"SymbolicZero({_long(ct.aval)})", " Consider just returning a None here instead of a SymbolicZero.")
+            raise _OfAnotherType(f"SymbolicZero({long_text(ct.aval)})", " Consider just returning a None here instead of a SymbolicZero.")
         return ZERO
     aval = get_aval(ct)
     if aval.shape == expected.shape:
@@ -491,7 +333,7 @@ def _checked_cotangent(ct: Any, expected: ShapedArray) -> Any:
             return ct
         if dtypes.issubdtype(aval.dtype, np.complexfloating if expected.dtype.kind == "c" else dtypes.floating):
             return in_exact_dtype(ct, expected.dtype)
-    raise _OfAnotherType(_long(aval))
+    raise _OfAnotherType(long_text(aval))
 
 
 def _of_type(ct: Any, expected: ShapedArray) -> Any:
