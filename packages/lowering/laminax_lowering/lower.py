@@ -153,8 +153,7 @@ def _lower(closed: ClosedJaxpr, module: ModuleContext, name: str, donated: Seque
     is_dynamic = has_symbolic_sizes(closed.in_avals)
     # with symbolic dimensions, the sizes of an argument may be read although the argument is not
     kept = [i for i, v in enumerate(jaxpr.invars) if keep_unused or is_dynamic or v in used]
-    aliases, unusable = donation_aliases(jaxpr, donated, kept, args.shardings, results.shardings, args.memories, results.memories,
-                                         args.layouts, results.layouts)
+    aliases, unusable = donation_aliases(jaxpr, donated, kept, args, results)
     module.unique_name("main")
     const_avals = [v.aval for v in jaxpr.constvars]
     consts = _Values(const_avals, None, None, [*map(_memory_of_type, const_avals)], None)
@@ -281,42 +280,51 @@ def _attributes(meshes: MeshTable, values: _Values, i: int, attributes: list[str
 
 
 _DONOR = "jax.buffer_donor = true"
+_UNPLACED = _Values((), None, None, (), None)
 
 
-def donation_aliases(jaxpr: Jaxpr, donated: Sequence[bool], kept: Sequence[int], arg_shardings: Sequence[Any] | None = None,
-                     result_shardings: Sequence[Any] | None = None, arg_memories: Sequence[str | None] | None = None,
-                     result_memories: Sequence[str | None] | None = None, arg_layouts: Sequence[str | None] | None = None,
-                     result_layouts: Sequence[str | None] | None = None) -> tuple[dict[int, str], list[int]]:
-    """A donated buffer is given to the first result of its type and memory that has none yet; and those that no result can take.
+def donation_aliases(jaxpr: Jaxpr, donated: Sequence[bool], kept: Sequence[int], args: _Values = _UNPLACED,
+                     results: _Values = _UNPLACED) -> tuple[dict[int, str], list[int]]:
+    """Finds results that can take the buffers of donated arguments: for each the first of its type and memory that has none yet.
 
     Where the compiler chooses how arguments or results are split, it is left to it which result takes the buffer; also where only the
     number of bytes is that of a result, such as the argument in another shape.
+
+    Args:
+      jaxpr: the program.
+      donated: which of its parameters are donated.
+      kept: the indices of the parameters that the module takes.
+      args, results: how they are split, and where and how they lie in memory; by default nothing is said of that.
+
+    Returns:
+      The attribute of each donated argument whose buffer can be used, by its index; and the indices of the others, in order.
     """
     free: dict[tuple, list[int]] = {}
     for position, v in enumerate(jaxpr.outvars):
         aval = physical_aval(v.aval)
-        free.setdefault((aval.shape, aval.dtype, result_memories and result_memories[position]), []).append(position)
+        free.setdefault((aval.shape, aval.dtype, results.memories and results.memories[position]), []).append(position)
     aliases, unusable = {}, []
     for i in kept:
         if not donated[i]:
             continue
         aval = physical_aval(jaxpr.invars[i].aval)
-        matching = free.get((aval.shape, aval.dtype, arg_memories and arg_memories[i]))
+        matching = free.get((aval.shape, aval.dtype, args.memories and args.memories[i]))
         if not matching:
             unusable.append(i)
             continue
         aliases[i] = _DONOR
         position = matching.pop(0)
-        if (arg_layouts and arg_layouts[i]) != (result_layouts and result_layouts[position]):
+        if (args.layouts and args.layouts[i]) != (results.layouts and results.layouts[position]):
             continue  # the compiler decides whether it can be reused
-        if arg_shardings is None and result_shardings is None or (
-                arg_shardings and result_shardings and arg_shardings[i] is not None and arg_shardings[i] == result_shardings[position]):
+        if args.shardings is None and results.shardings is None or (
+                args.shardings and results.shardings and args.shardings[i] is not None
+                and args.shardings[i] == results.shardings[position]):
             aliases[i] = f"tf.aliasing_output = {position} : i32"
     sizes = [(math.prod(shape) * dtype.itemsize, memory) for (shape, dtype, memory), positions in free.items()
              if is_constant_shape(shape) for _ in positions]
     for i in tuple(unusable):
         aval = physical_aval(jaxpr.invars[i].aval)
-        size = (aval.size * aval.dtype.itemsize, arg_memories and arg_memories[i]) if is_constant_shape(aval.shape) else None
+        size = (aval.size * aval.dtype.itemsize, args.memories and args.memories[i]) if is_constant_shape(aval.shape) else None
         if size in sizes:
             sizes.remove(size)
             unusable.remove(i)

@@ -24,9 +24,10 @@ from laminax_ir.tracing.manual_axes import running_along
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_lowering.rules.shard_map import left_to_compiler
-from laminax_lowering.writing.context import FunctionWriter, current_token
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.custom_calls import emit_ffi_call
 from laminax_lowering.writing.host_transfers import emit_host_transfer
+from laminax_lowering.writing.operations import current_token
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import string_text

@@ -20,8 +20,9 @@ from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim, max_dim
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.control_flow_cpu import late_stacks
 from laminax_lowering.writing.comparisons import compare
-from laminax_lowering.writing.context import FunctionWriter, current_token
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.explicit_axes import terms_kept
+from laminax_lowering.writing.operations import current_token
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import i64_array

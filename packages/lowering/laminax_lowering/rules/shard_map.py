@@ -14,8 +14,9 @@ from laminax_ir.programs.effects import has_ordered
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, programs_within
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.partition_specs import PartitionSpec
-from laminax_lowering.writing.context import FunctionWriter, current_token
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.explicit_axes import terms_kept
+from laminax_lowering.writing.operations import current_token
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.shardings import sharding_on_mesh
 from laminax_lowering.writing.ssa_values import Value

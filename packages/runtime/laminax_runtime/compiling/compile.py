@@ -81,12 +81,7 @@ def compile_module(
         XlaRuntimeError: the text is not a valid module, an option is unknown, or XLA cannot compile the program.
     """
     assignment = tuple(devices) if devices is not None else (placement.placement_device(),)
-    num_partitions = len(assignment) // num_replicas if num_partitions is None else num_partitions
-    if num_replicas * num_partitions != len(assignment):
-        raise ValueError(
-            f"compile_module: {num_replicas} replicas of {num_partitions} partitions need "
-            f"{num_replicas * num_partitions} devices, got {len(assignment)}"
-        )
+    num_partitions = _partitions(len(assignment), num_replicas, num_partitions)
     parameter_avals = [convention.in_avals[i] for i in convention.parameters]
     wanted_in = _one_each("in_shardings", in_shardings, parameter_avals)
     wanted_out = _one_each("out_shardings", out_shardings, convention.out_avals)
@@ -106,14 +101,36 @@ def compile_module(
         loaded = _compile_as_called(text, convention, assignment, compile_options, name, is_part)
     del called_back  # which the compiler knew by their addresses
     found_in = _chosen_shardings(wanted_in, loaded.get_parameter_shardings, assignment, parameter_avals, known)
-    found_out = _chosen_shardings(wanted_out, loaded.get_output_shardings, assignment, convention.out_avals, known)
-    if any(aval._split is not None for aval in convention.in_avals):
-        found_out = tuple([s if given is not None else with_automatic_axes(s, aval)
-                           for s, given, aval in zip(found_out, wanted_out, convention.out_avals, strict=True)])
-    found_out = tuple([s if given is not None else _as_long_as_its_type(s, aval)
-                       for s, given, aval in zip(found_out, wanted_out, convention.out_avals, strict=True)])
+    found_out = _result_shardings(wanted_out, loaded, assignment, convention, known)
     typed = tuple([_typed_as(aval, s) for aval, s in zip(convention.out_avals, found_out, strict=True)])
     return Executable(loaded, name, assignment, replace(convention, out_avals=typed), found_in, found_out, is_pinned)
+
+
+def _partitions(num_devices: int, num_replicas: int, given: int | None) -> int:
+    """The number of partitions, by default of all devices.
+
+    Raises:
+        ValueError: the devices are more or fewer than replicas times partitions.
+    """
+    num_partitions = num_devices // num_replicas if given is None else given
+    if num_replicas * num_partitions != num_devices:
+        raise ValueError(
+            f"compile_module: {num_replicas} replicas of {num_partitions} partitions need "
+            f"{num_replicas * num_partitions} devices, got {num_devices}"
+        )
+    return num_partitions
+
+
+def _result_shardings(given: tuple[shardings.Sharding | None, ...], loaded: _jaxlib.LoadedExecutable,
+                      assignment: Sequence[placement.Device], convention: CallingConvention,
+                      known: Sequence[KnownSharding]) -> tuple[shardings.Sharding, ...]:
+    """The caller's shardings of the results, and XLA's choice where there is none, in the form that goes with the result's type."""
+    avals = convention.out_avals
+    found = _chosen_shardings(given, loaded.get_output_shardings, assignment, avals, known)
+    has_explicit_axes = any(aval._split is not None for aval in convention.in_avals)
+    return tuple([s if wanted is not None else
+                  _as_long_as_its_type(with_automatic_axes(s, aval) if has_explicit_axes else s, aval)
+                  for s, wanted, aval in zip(found, given, avals, strict=True)])
 
 
 def _as_long_as_its_type(sharding: shardings.Sharding, aval: ShapedArray) -> shardings.Sharding:

@@ -246,8 +246,9 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
                 path = keystr(tree_flatten_with_path(examples)[0][index][0])
                 raise ValueError(f"Custom VJP bwd rule {rule} must produce an output with the shapes and dtypes of the args tuple of the "
                                  f"primal function, but at output{path} the bwd rule produced an output of type {error.found} "
-                                 f"corresponding to an input of type {long_text(aval)}.{error.advice} At output{path} the bwd rule attached "
-                                 f"to {function_name(self.fun)} produced an output of type {error.found}, which is not the cotangent's."
+                                 f"corresponding to an input of type {long_text(aval)}.{error.advice} "
+                                 f"At output{path} the bwd rule attached to {function_name(self.fun)} produced an output of type "
+                                 f"{error.found}, which is not the cotangent's."
                                  ) from None
         return checked
 
