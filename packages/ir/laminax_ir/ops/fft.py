@@ -41,9 +41,8 @@ class FftType(enum.IntEnum):
 def _fft_shape(x: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> ShapedArray:
     rank = len(fft_lengths)
     if rank > x.ndim:
-        raise ValueError(f"FFT input shape {x.shape} must have at least as many input dimensions as fft_lengths {fft_lengths}; the input "
-                         f"is "
-                         f"{x.str_short()}")
+        raise ValueError(f"FFT input shape {x.shape} must have at least as many input dimensions as fft_lengths {fft_lengths}; the "
+                         f"input is {x.str_short()}")
     if not 1 <= rank <= 3:
         raise ValueError(f"fft: one to three axes can be transformed at once, got fft_lengths {fft_lengths}")
     kept, sizes = x.shape[:x.ndim - rank], x.shape[x.ndim - rank:]

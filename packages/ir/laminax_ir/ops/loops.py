@@ -205,7 +205,7 @@ def _scalar_bound(name: str, x: ArrayLike) -> ShapedArray:
     return aval
 
 
-def _dynamic_fori_loop(lower: ArrayLike, upper: ArrayLike, body_fun: Callable, init_val: ArrayLike) -> Array:
+def _dynamic_fori_loop(lower: ArrayLike, upper: ArrayLike, body_fun: Callable, init_val: Any) -> Any:
     def body(carry: Any) -> Any:
         i, limit, val = carry
         return op.add(i, scalar_like(1, get_aval(i).dtype)), limit, body_fun(i, val)

@@ -91,9 +91,8 @@ def _reduce_sum_shape(x: ShapedArray, *, axes: tuple[int, ...], out_sharding: An
     if out_sharding is not None:
         refuse_out_sharding("reduce_sum", out_sharding)
     if not config.allow_f16_reductions.value and x.dtype in _HALVES and any(x.shape[axis] != 1 for axis in axes):
-        raise ValueError(f"reduce_sum on operand {x.str_short()} is not allowed when laminax_allow_f16_reductions=False. Convert it to a "
-                         f"wider "
-                         "dtype first.")
+        raise ValueError(f"reduce_sum on operand {x.str_short()} is not allowed when laminax_allow_f16_reductions=False. Convert it to "
+                         "a wider dtype first.")
     return _reduced_aval("reduce_sum", NUMBER, x, axes)
 
 

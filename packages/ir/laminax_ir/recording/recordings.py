@@ -26,7 +26,7 @@ from laminax_ir.tracing.trace import ConstantFoldingTrace, Trace, Tracer, curren
 from laminax_ir.types.warning_counts import given as warnings_given
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import ArrayLike
 
 _new = object.__new__
 _LIMIT = 256  # recordings per function
@@ -79,7 +79,7 @@ class RecordedFunction:
         self.recordings: dict[tuple, Recording | None] = {}
         _functions.add(self)
 
-    def __call__(self, trace: Trace, args: Sequence[Any], kwargs: dict[str, Any]) -> Array:
+    def __call__(self, trace: Trace, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Calls the function, or copies what an equal call has recorded.
 
         Args:
@@ -117,7 +117,7 @@ class RecordedFunction:
                                     else _recording(program, levels, program.eqns[start:], operands, result))
         return result
 
-    def _folded(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Array:
+    def _folded(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """The function of values as outside of all traces, with the same last bits; where tracers take part, its operations."""
         if any(isinstance(x, Tracer) for x in flatten((args, kwargs))[0]):
             return self.fun(*args, **kwargs)
@@ -217,7 +217,7 @@ def _describe_named(kwargs: dict[str, Any], program: StagingTrace, levels: Seque
 
 
 def _recording(program: StagingTrace, levels: Sequence[Mapping], eqns: Sequence[JaxprEqn], operands: Sequence[StagedTracer],
-               result: ArrayLike) -> Recording | None:
+               result: Any) -> Recording | None:
     """The recording of the equations; None if they cannot be copied, such as those with an effect, or a value of an outer trace."""
     if any(eqn.effects for eqn in eqns):
         return None
@@ -261,7 +261,7 @@ def _may_be_kept(constant: ArrayLike) -> bool:
 # --- copying ---
 
 
-def _replay(recording: Recording, program: StagingTrace, levels: Sequence[Mapping], operands: Sequence[StagedTracer]) -> Array:
+def _replay(recording: Recording, program: StagingTrace, levels: Sequence[Mapping], operands: Sequence[StagedTracer]) -> Any:
     constants, literals, steps, outputs, out_tree = recording
     atoms: list[Any] = [x.variable for x in operands]
     if constants:

@@ -125,9 +125,8 @@ def requested_dtype(dtype: Any, allow_extended_dtype: bool = False, fun_name: st
 
 def _narrowing_message(requested: np.dtype, fun_name: str | None, outcome: str) -> str:
     where = f" requested in {fun_name}" if fun_name else ""
-    return (f"Explicitly requested dtype {requested.name}{where} {outcome}. To enable more dtypes, set the laminax_enable_x64 "
-            f"configuration "
-            "option or the LAMINAX_ENABLE_X64 environment variable.")
+    return (f"Explicitly requested dtype {requested.name}{where} {outcome}. To enable more dtypes, set the "
+            "laminax_enable_x64 configuration option or the LAMINAX_ENABLE_X64 environment variable.")
 
 
 def is_kept_wide(dtype: Any) -> bool:

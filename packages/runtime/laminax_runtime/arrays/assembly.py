@@ -134,8 +134,7 @@ def _as_layout(layout: Any) -> shardings.Sharding:
         return shardings.as_sharding(layout)
     if (mesh := meshes.current_mesh()) is None:
         raise ValueError(f"make_array_from_process_local_data: {layout} is a partition spec, and no mesh is set. Set one with "
-                         f"set_mesh(mesh), "
-                         "or give NamedSharding(mesh, spec).")
+                         "set_mesh(mesh), or give NamedSharding(mesh, spec).")
     return shardings.NamedSharding(mesh, layout)
 
 

@@ -143,9 +143,8 @@ class Mesh(Restoring, NamedGrid):
         block = self.devices[tuple([slice(line[0], line[-1] + 1) if len(line) else slice(0) for line in lines])]
         if block.size != len(self.local_devices):
             raise ValueError(f"local_mesh: the devices of this process are no block of {self}: give each process devices that are "
-                             "neighbours "
-                             f"along every axis. When passing host local inputs or outputs, the mesh must be continuous; its devices' "
-                             f"processes are {np.vectorize(lambda d: d.process_index, otypes=[int])(self.devices).tolist()}")
+                             "neighbours along every axis. When passing host local inputs or outputs, the mesh must be continuous; its "
+                             f"devices' processes are {np.vectorize(lambda d: d.process_index, otypes=[int])(self.devices).tolist()}")
         return Mesh(block, self.axis_names)
 
     @functools.cached_property

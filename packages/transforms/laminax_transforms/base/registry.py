@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence, TypeVar
 
-from laminax_ir import ops  # noqa: F401  (rules refer to it in their documentation)
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.shape import broadcast_in_dim
 from laminax_ir.programs.primitive import Primitive, RuleTable
@@ -40,7 +39,8 @@ batching_rules = RuleTable("batching (vmap)", _RULES, "Register one with batchin
 # Primitives that `define_zero_derivative` has named.
 zero_derivatives: set[Primitive] = set()
 
-# Primitives whose batching depends on named axes even when no operand is mapped (collectives).
+# Primitives whose batching rule is asked even when no operand is mapped, if the mapped axis has a name: collectives, and control flow,
+# whose programs may have some.
 axis_primitives: set[Primitive] = set()
 
 
@@ -167,6 +167,12 @@ def axis_batching_rule(*primitives: Primitive, uses_axis_name: bool = False) -> 
             axis_primitives.update(primitives)
         return _registered(batching_rules, primitives, rule, adapter)
     return register
+
+
+def is_asked_unmapped(primitive: Primitive) -> bool:
+    """Whether the batching rule of an operation is asked though no operand is mapped, where the mapped axis has a name."""
+    batching_rules.find(primitive)  # imports the family's rules, which fill `axis_primitives`
+    return primitive in axis_primitives
 
 
 def is_linear(operand: Any) -> bool:

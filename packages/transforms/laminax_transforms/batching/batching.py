@@ -20,7 +20,7 @@ from laminax_ir.tracing.trace import Trace, Tracer, at_work, current_trace, stat
 from laminax_ir.types.avals import ShapedArray, get_aval, remove_axis
 from laminax_ir.types.hi_types import HiType, types_in_use
 from laminax_ir.types.type_shardings import in_use
-from laminax_transforms.base.registry import axis_primitives, batching_rules
+from laminax_transforms.base.registry import batching_rules, is_asked_unmapped
 from laminax_transforms.batching.batch_axes import Axis, move_batch_axis, with_specs
 from laminax_transforms.batching.custom_batches import BatchFunction, batch_custom_jvp, batch_custom_vjp
 from laminax_transforms.batching.explicit_batches import with_out_sharding
@@ -160,8 +160,7 @@ class BatchTrace(Trace):
 
 def names_axis(primitive: Primitive, params: dict[str, Any]) -> bool:
     """Whether an operation depends on named axes: a collective, or a call of a program with one in it."""
-    batching_rules.find(primitive)  # imports the family's rules, which fill `axis_primitives`
-    if primitive in axis_primitives:
+    if is_asked_unmapped(primitive):
         return True
     return any(isinstance(item, (ClosedJaxpr, Jaxpr)) and _program_names_axis(item)
                for value in params.values() for item in (value if type(value) is tuple else (value,)))

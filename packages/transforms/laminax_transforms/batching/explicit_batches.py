@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Hashable, Sequence
 
 from laminax_ir.ops.sharding import reshard
 from laminax_ir.options.config import remove_size_one_mesh_axis_from_type
 from laminax_ir.tracing.explicit_axes import context_mesh, is_resolving
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.type_shardings import TypeSharding, names_of
+
+if TYPE_CHECKING:  # its module imports this one
+    from laminax_transforms.batching.batch_axes import Axis
 
 
 def mesh_axes_of(name: str, args: Sequence[Any], in_axes: Sequence[int | None], spmd_name: Hashable) -> Any:
@@ -56,7 +59,7 @@ def with_out_sharding(rule: Callable) -> Callable:
     The batched result is split in the same way, and its batch axis as the batch axis of the operands.
     A batch that is split over explicit mesh axes meets operands that are not mapped, and whole; what that leaves open is whole, too.
     """
-    def batched_rule(axis: Any, values: Any, batch_axes: Sequence[int | None], params: dict[str, Any]) -> Any:
+    def batched_rule(axis: Axis, values: Sequence[Any], batch_axes: Sequence[int | None], params: dict[str, Any]) -> Any:
         key = next((key for key in ("out_sharding", "sharding") if isinstance(params.get(key), TypeSharding)), None)
         if key is None:
             if axis.mesh_axes is None or is_resolving.value:
@@ -69,7 +72,7 @@ def with_out_sharding(rule: Callable) -> Callable:
     return batched_rule
 
 
-def with_batch(split: TypeSharding, axis: Any, batch_axis: int | None) -> TypeSharding:
+def with_batch(split: TypeSharding, axis: Axis, batch_axis: int | None) -> TypeSharding:
     """The split of a batch of values that are split so each, with the mapped axis at `batch_axis`.
 
     The mapped axis is split over the mesh axes that split the batch, if they are free.

@@ -6,7 +6,7 @@ gives a tracer.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.refs.refs import Ref, read, write
 from laminax_ir.tracing.trace import current_trace
@@ -14,6 +14,9 @@ from laminax_ir.types.avals import remove_axis
 from laminax_ir.types.ref_types import AbstractRef
 from laminax_transforms.base.flat_functions import with_refs_made
 from laminax_transforms.batching.batch_axes import move_batch_axis
+
+if TYPE_CHECKING:  # its module imports this one
+    from laminax_transforms.batching.batching import BatchTrace
 
 
 def mapped_write_error(ref: Ref, adds: bool) -> ValueError:
@@ -27,9 +30,9 @@ class MappedRef(Ref):
     """A reference to one example of the arrays in `batch`, along an axis of it."""
 
     __slots__ = ("batch", "axis")
-    _trace: Any  # a `BatchTrace`; its module imports this module
+    _trace: BatchTrace
 
-    def __init__(self, trace: Any, batch: Ref, axis: int) -> None:
+    def __init__(self, trace: BatchTrace, batch: Ref, axis: int) -> None:
         self._trace = trace
         self.aval = AbstractRef(remove_axis(batch.aval.inner_aval, axis), batch.aval.kind)
         self.batch = batch

@@ -18,7 +18,6 @@ from laminax_transforms.custom.decorated import DecoratedFunction
 
 if TYPE_CHECKING:
     from laminax_ir.pytrees.pytree import PyTreeDef
-    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 class custom_vmap(DecoratedFunction):
@@ -52,7 +51,7 @@ class custom_vmap(DecoratedFunction):
         return vmap_rule
 
     @api_boundary
-    def __call__(self, *args: ArrayLike, **kwargs: Any) -> Array:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = function_name(self.fun)
         if self.vmap_rule is None:
             raise AttributeError(f"No batching rule defined for custom_vmap function {name} using def_vmap.")

@@ -84,7 +84,7 @@ class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
         self.defjvp(jvp)
 
     @api_boundary
-    def __call__(self, *args: ArrayLike, **kwargs: Any) -> Array:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {function_name(self.fun)} using defjvp.")
         arguments, leaves = split_arguments("custom_jvp", self.fun, args, kwargs, self.nondiff_argnums)

@@ -25,7 +25,6 @@ from laminax_transforms.differentiation.linear_transposes import linear_transpos
 
 if TYPE_CHECKING:
     from laminax_ir.pytrees.pytree import PyTreeDef
-    from laminax_ir.types.annotations import ArrayLike
 
 
 @api_boundary
@@ -80,7 +79,7 @@ def custom_linear_solve(matvec: Callable, b: Any, solve: Callable, transpose_sol
     return (x, tree_unflatten(aux_tree, out[len(leaves):])) if has_aux else x
 
 
-def _transposed(matvec: Callable, b: ArrayLike) -> Callable:
+def _transposed(matvec: Callable, b: Any) -> Callable:
     transpose = linear_transpose(matvec, b)
     return lambda x: transpose(x)[0]
 

@@ -20,7 +20,6 @@ from laminax_transforms.custom.decorated import DecoratedFunction
 
 if TYPE_CHECKING:
     from laminax_ir.pytrees.pytree import PyTreeDef
-    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 @api_boundary
@@ -112,7 +111,7 @@ class custom_transpose(DecoratedFunction):  # noqa: N801  (a decorator)
         return transpose
 
     @api_boundary
-    def __call__(self, out_types: ShapedArray, res_arg: Any, lin_arg: Any) -> Array:
+    def __call__(self, out_types: Any, res_arg: Any, lin_arg: Any) -> Any:
         """Calls the function.
 
         Args:
@@ -147,7 +146,7 @@ class custom_transpose(DecoratedFunction):  # noqa: N801  (a decorator)
         return tree_unflatten(out_tree, bind_linear_call(call, transpose, residuals, linear, function_name(fun)))
 
 
-def _check_out_types(fun: Callable[..., Any], out_types: ShapedArray, out_tree: PyTreeDef, avals: list[ShapedArray]) -> None:
+def _check_out_types(fun: Callable[..., Any], out_types: Any, out_tree: PyTreeDef, avals: list[ShapedArray]) -> None:
     types, type_tree = tree_flatten(out_types)
     if type_tree != out_tree or any((t.shape, t.dtype) != (aval.shape, aval.dtype) for t, aval in zip(types, avals)):
         said, found = (tree_unflatten(tree, [ShapedArray(t.shape, t.dtype).str_short() for t in some])
@@ -156,7 +155,7 @@ def _check_out_types(fun: Callable[..., Any], out_types: ShapedArray, out_tree: 
                         "Give the types of the result.")
 
 
-def _signature(caller: str, residual_args: Any, linear_args: ArrayLike) -> tuple[_Signature, list[Any], list[Any]]:
+def _signature(caller: str, residual_args: Any, linear_args: Any) -> tuple[_Signature, list[Any], list[Any]]:
     """The types and structures of the arguments, for the transpose, which does not keep the arguments; and the arguments as lists."""
     check_array_leaves(f"{caller}: residual_args", residual_args)
     check_array_leaves(f"{caller}: linear_args", linear_args)
@@ -168,6 +167,13 @@ def _signature(caller: str, residual_args: Any, linear_args: ArrayLike) -> tuple
 
 
 class _Signature(Record):
+    """The structures and types of a call's arguments.
+
+    caller: the function that the user called, for messages.
+    residual_tree, linear_tree: the structures of the residuals and of the linear arguments.
+    residual_avals, linear_avals: the types of their leaves.
+    paths: the path of each leaf of the linear arguments.
+    """
     caller: str
     residual_tree: Any
     linear_tree: Any

@@ -24,7 +24,7 @@ from laminax_transforms.custom.rule_arguments import CustomVJPPrimal, RuleArgume
 from laminax_transforms.custom.rule_results import long_text, type_difference
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.annotations import ArrayLike
 
 
 class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
@@ -135,7 +135,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         raise _unsupported("defremat_with_logs", "Wrap what is to be recomputed in checkpoint, or use defvjp(optimize_remat=True)")
 
     @api_boundary
-    def __call__(self, *args: ArrayLike, **kwargs: Any) -> Array:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(f"No VJP defined for custom_vjp function {function_name(self.fun)} using defvjp.")
         arguments, leaves = split_arguments("custom_vjp", self.fun, args, kwargs, self.nondiff_argnums)

@@ -462,8 +462,8 @@ class VJPFunction(LinearFunction):
         """The cotangents of the leaves of the primals; for a reference, the cotangent of the array in it."""
         if len(cotangents) != 1:
             raise TypeError(f"The function returned by vjp applied to {self.name} was called with {len(cotangents)} arguments; it takes "
-                            f"one, "
-                            f"the cotangent of the result of {self.name}. If the result is a tuple or another container, give one like it.")
+                            f"one, the cotangent of the result of {self.name}. If the result is a tuple or another container, give one "
+                            "like it.")
         (cotangent,) = cotangents
         flat, ct_tree = tree_flatten(cotangent)
         if ct_tree != self.out_tree:

@@ -18,7 +18,7 @@ from laminax_ir.recording.staging import stage
 from laminax_ir.types import dtypes
 from laminax_ir.types.hi_types import HiType
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
-from laminax_transforms.base.registry import axis_primitives, batching_rules, jvp_rules, zero_derivatives
+from laminax_transforms.base.registry import batching_rules, is_asked_unmapped, jvp_rules, zero_derivatives
 from laminax_transforms.batching.batch_axes import add_batch_axis
 
 if TYPE_CHECKING:
@@ -101,17 +101,12 @@ def _marked_variables(jaxpr: Jaxpr, marked: Flags, nested: Callable, passes: Cal
             if inner is not None:
                 flags = [v in env for v in eqn.invars]
                 outs: Sequence[bool] = inner(eqn.params, flags, nested, axis is not None)
-            elif reads_marked or _names_axis(eqn.primitive):
+            elif reads_marked or is_asked_unmapped(eqn.primitive):
                 outs = passes(eqn, env, axis)
             else:
                 continue
             env.update([v for v, m in zip(eqn.outvars, outs) if m])
     return env
-
-
-def _names_axis(primitive: Primitive) -> bool:
-    batching_rules.find(primitive)  # imports the family's rules
-    return primitive in axis_primitives
 
 
 def _jit_flow(params: dict[str, Any], flags: Sequence[bool], nested: Callable, _is_batching: bool) -> Flags:

@@ -140,8 +140,7 @@ def checked_entries(name: str, in_tree: Any, in_avals: Sequence[ShapedArray | Ab
                             f"{type(entry).__name__}")
         elif isinstance(aval, AbstractRef) and isinstance(entry, GradValue):
             raise ValueError(f"{where}: the gradient of a reference can't be returned as a value. Give a reference there, which it is "
-                             f"added "
-                             "to, or ad.DontWant().")
+                             "added to, or ad.DontWant().")
         flat.append(entry)
     return flat
 

@@ -162,9 +162,8 @@ def check_same(name: str, values: Sequence[Any]) -> None:
     digests = _gather(_digest(b"".join(np.ascontiguousarray(x).tobytes() for x in values)))
     if (digests != digests[0]).any():
         raise AssertionError(f"{name} passed to device_put is not the same on each process. Make sure you are passing the same value of "
-                             f"{name} "
-                             f"on each process: it differs in processes {_different(digests)}. Where each has a part of its own, use "
-                             "make_array_from_process_local_data.")
+                             f"{name} on each process: it differs in processes {_different(digests)}. Where each has a part of its own, "
+                             "use make_array_from_process_local_data.")
 
 
 # --- what they send each other ---

@@ -43,8 +43,8 @@ def reinitialize(coordinator_address: str | None = None, num_processes: int | No
     given = (coordinator_address, num_processes, process_id)
     if None in given and any(x is not None for x in given):
         raise ValueError("distributed.reinitialize: coordinator_address, num_processes and process_id must be given together, or none of "
-                         "them; "
-                         f"got coordinator_address={coordinator_address!r}, num_processes={num_processes!r}, process_id={process_id!r}")
+                         f"them; got coordinator_address={coordinator_address!r}, num_processes={num_processes!r}, "
+                         f"process_id={process_id!r}")
     _meetings += 1
     if coordinator_address is None:
         live = state.watch.live if state.watch is not None else list(range(state.num_processes))
