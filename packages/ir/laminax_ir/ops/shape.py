@@ -46,8 +46,9 @@ from laminax_ir.tracing.manual_axes import manual_axes
 from laminax_ir.tracing.trace import Tracer, eval_trace, state
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int, check_rank
-from laminax_ir.types.avals import ShapeDtypeStruct, get_aval, is_array_like
+from laminax_ir.types.avals import get_aval, is_array_like
 from laminax_ir.types.errors import DTypeError, ShapeError
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 from laminax_ir.types.type_shardings import in_use
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from laminax_ir.refs.refs import Ref, check_aliases
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types.array_layouts import Format
 from laminax_ir.types.array_layouts import in_use as layouts_in_use
-from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_array_like
+from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.types.hi_types import HiType
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 from laminax._src.compiling.checked_results import check_results, is_checking
 from laminax._src.compiling.executables import (
