@@ -7,8 +7,8 @@ from typing import Any
 from laminax import closure_convert as closure_convert
 from laminax import custom_gradient as custom_gradient
 from laminax_ir.types.symbolic_zeros import SymbolicZero as SymbolicZero
-from laminax_transforms.custom.custom_derivatives import custom_jvp as custom_jvp
-from laminax_transforms.custom.custom_derivatives import custom_vjp as custom_vjp
+from laminax_transforms.custom.custom_jvp import custom_jvp as custom_jvp
+from laminax_transforms.custom.custom_vjp import custom_vjp as custom_vjp
 from laminax_transforms.custom.rule_arguments import CustomVJPPrimal as CustomVJPPrimal
 
 __all__: list[str]
