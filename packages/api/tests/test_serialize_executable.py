@@ -69,3 +69,19 @@ def test_refusals():
         serialize_executable.deserialize_and_load(*stored, backend="gpu")
     with pytest.raises(NotImplementedError, match="execution_devices"):
         serialize_executable.deserialize_and_load(*stored, execution_devices=[])
+
+
+def test_references_are_of_this_process():
+    box = laminax.new_ref(jnp.float32(1))
+
+    def add(x):
+        box[...] += x
+
+    closing_over = laminax.jit(add).lower(2.0).compile()
+    with pytest.raises(ValueError, match="cannot serialize with a closed-over reference"):
+        serialize_executable.serialize(closing_over)
+    with pytest.raises(TypeError, match="cannot pickle the compiled add"):
+        pickle.dumps(closing_over)
+    taking = laminax.jit(lambda ref: ref[...] * 2).lower(box).compile()
+    with pytest.raises(ValueError, match="references .*among the arguments"):
+        serialize_executable.serialize(taking)

@@ -298,6 +298,9 @@ def donation_aliases(jaxpr: Jaxpr, donated: Sequence[bool], kept: Sequence[int],
 
     Returns:
       The attribute of each donated argument whose buffer can be used, by its index; and the indices of the others, in order.
+
+    Raises:
+      ValueError: if the compiler chooses the layout of a donated argument, or of the result that takes its buffer, and not of both.
     """
     free: dict[tuple, list[int]] = {}
     for position, v in enumerate(jaxpr.outvars):
@@ -314,7 +317,9 @@ def donation_aliases(jaxpr: Jaxpr, donated: Sequence[bool], kept: Sequence[int],
             continue
         aliases[i] = _DONOR
         position = matching.pop(0)
-        if (args.layouts and args.layouts[i]) != (results.layouts and results.layouts[position]):
+        given, taken = args.layouts[i] if args.layouts else None, results.layouts[position] if results.layouts else None
+        if given != taken:
+            _check_chosen_alike(i, given, position, taken)
             continue  # the compiler decides whether it can be reused
         if args.shardings is None and results.shardings is None or (
                 args.shardings and results.shardings and args.shardings[i] is not None
@@ -330,3 +335,11 @@ def donation_aliases(jaxpr: Jaxpr, donated: Sequence[bool], kept: Sequence[int],
             unusable.remove(i)
             aliases[i] = _DONOR
     return aliases, unusable
+
+
+def _check_chosen_alike(argument: int, given: str | None, result: int, taken: str | None) -> None:
+    if "auto" in (given, taken):
+        side = "output" if given == "auto" else "input"
+        raise ValueError(f"Input layout being donated, of argument {argument}, was {given or 'the default'} while output layout, of result "
+                         f"{result}, was {taken or 'the default'}. Did you mean to set the **{side} layout** to **Layout.AUTO**? A buffer "
+                         "is used again only in one layout, which the compiler then chooses for both.")

@@ -25,6 +25,7 @@ def serialize(compiled: Compiled) -> tuple[bytes, Any, Any]:
 
     Raises:
       TypeError: if it is no compiled function, or calls Python functions of this process.
+      ValueError: if it has references, which are boxes of this process, or values of users' types.
 
     Example:
       >>> payload, in_tree, out_tree = serialize(jit(f).lower(x).compile())
@@ -33,6 +34,9 @@ def serialize(compiled: Compiled) -> tuple[bytes, Any, Any]:
     if not isinstance(compiled, Compiled):
         raise TypeError(f"serialize: expected a compiled function, jit(f).lower(...).compile(), got {compiled!r} of type "
                         f"{type(compiled).__name__}")
+    if compiled.has_objects:
+        raise ValueError("serialize: cannot serialize with a closed-over reference, nor with references or values of users' types among "
+                         "the arguments and results: they are objects of this process. Compile a function of arrays instead.")
     _, (signature, program) = compiled.__reduce__()
     return pickle.dumps((signature.replace(in_tree=None, out_tree=None), program)), compiled.in_tree, compiled.out_tree
 

@@ -165,6 +165,7 @@ def test_loops_start_with_zeros_like_the_struct_of_what_varies(like, axis_names,
 
     def f(w, x):  # the sum of scaled rows of each device
         struct = laminax.eval_shape(lambda w, row: w * row, w, x[0])
+        assert struct == laminax.eval_shape(laminax.jit(lambda w, row: w * row), w, x[0])
         assert struct.manual_axis_type.varying == {"x"} and laminax.typeof(struct).vma == {"x"}
         start = like(struct)
         assert laminax.typeof(start).vma == {"x"}

@@ -143,6 +143,30 @@ def test_donated_arrays():
         assert x.is_deleted() and np.array_equal(found, 2 * A)
 
 
+@pytest.mark.parametrize("given, side", [({"in_shardings": Format(Layout.AUTO)}, "output"),
+                                         ({"out_shardings": Format(Layout.AUTO)}, "input"),
+                                         ({"in_shardings": Format(Layout.AUTO), "out_shardings": Format(ROWS, ONE)}, "output")])
+def test_a_donated_buffer_keeps_its_layout(given, side):
+    """The donation was dropped without a word: the compiler chose a layout for one of the two."""
+    fun = laminax.jit(lambda x: x * 2, donate_argnums=0, **given)
+    with pytest.raises(ValueError, match=rf"Did you mean to set the \*\*{side} layout\*\* to \*\*Layout.AUTO\*\*"):
+        fun.lower(laminax.ShapeDtypeStruct(A.shape, A.dtype))
+    both = laminax.jit(lambda x: x * 2, donate_argnums=0, in_shardings=Format(Layout.AUTO), out_shardings=Format(Layout.AUTO))
+    compiled = both.lower(laminax.ShapeDtypeStruct(A.shape, A.dtype)).compile()
+    x = laminax.device_put(A, compiled.input_formats[0][0])
+    np.testing.assert_array_equal(compiled(x), 2 * A)
+    assert x.is_deleted()
+
+
+def test_structs_of_results_have_the_formats_that_were_asked_for():
+    format = Format(COLUMNS, on_mesh("x"))
+    struct = laminax.eval_shape(laminax.jit(lambda x: x * 2, in_shardings=format, out_shardings=format), laminax.device_put(A, format))
+    assert struct.format == format and struct.sharding == format.sharding and struct.shape == A.shape
+    chosen = laminax.eval_shape(laminax.jit(lambda x: x * 2, out_shardings=Format(Layout.AUTO)), A)
+    assert chosen.format == Format(None, None)
+    assert laminax.jit(lambda x: x, out_shardings=Format(COLUMNS, ONE)).lower(A).out_info.format == Format(COLUMNS, ONE)
+
+
 def test_arrays_from_parts():
     found = laminax.make_array_from_callback((8, 4), Format(COLUMNS, on_mesh("x", "y")), lambda index: A[index])
     assert order(found) == (1, 0) and found.sharding == on_mesh("x", "y") and np.array_equal(found, A)

@@ -72,11 +72,11 @@ def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
     return make
 
 
-def as_struct(aval: ShapedArray) -> ShapeDtypeStruct:
-    """The `ShapeDtypeStruct` of a type, which `eval_shape` returns."""
+def as_struct(aval: ShapedArray, where: Any = None) -> ShapeDtypeStruct:
+    """The `ShapeDtypeStruct` of a type, which `eval_shape` returns; `where` is the sharding or the format, by default that of the type."""
     if isinstance(aval, HiType):
         return aval
-    sharding = None if aval._split is None else aval.sharding
+    sharding = aval.sharding if where is None and aval._split is not None else where
     mat = aval.mat if checked_axes() else None  # inside of a checked shard_map, along which of its axes the value varies
     return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type, named_shape=aval.named_shape,
                             manual_axis_type=None if mat is None or mat.empty else mat)

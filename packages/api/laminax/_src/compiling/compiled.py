@@ -112,10 +112,15 @@ class Compiled(Stage):
         self._program = program
         self._ref_use = ref_use
 
+    @property
+    def has_objects(self) -> bool:
+        """Whether there are references or values of users' types among what it takes, closes over or returns."""
+        return self._ref_use is not None
+
     def __reduce__(self) -> tuple[type[Any], tuple[Signature, Program]]:
         """Pickled for the same version of jaxlib, on the same kind of machine."""
         signature = self._signature
-        if self._ref_use is not None:
+        if self.has_objects:
             raise TypeError(f"cannot pickle the compiled {self._name}, which has references to arrays of this process")
         names = [signature.namer(i) for i in range(len(signature.in_avals))]
         structs = tuple(ShapeDtypeStruct(s.shape, s.dtype, weak_type=s.weak_type) for s in signature.out_structs)

@@ -21,6 +21,7 @@ from laminax_ir.tracing.leaks import check_no_tracers
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.tracing.tracebacks import api_boundary, shorten
 from laminax_ir.types.arguments import check_callable
+from laminax_ir.types.array_layouts import AUTO
 from laminax_ir.types.array_layouts import in_use as layouts_in_use
 from laminax_ir.types.avals import ShapedArray
 
@@ -336,10 +337,11 @@ class JitFunction:
             given = [*given, *[None] * (len(call.leaves) - len(given))]  # references that the function closes over
         return given, self._result_formats(traced)
 
-    def result_shardings(self, traced: TracedFunction) -> list[Any] | None:
-        """The shardings that the caller of jit gave for the results: one or None per result; None if there are none."""
+    def result_formats(self, traced: TracedFunction) -> list[Any] | None:
+        """The shardings that the caller of jit gave for the results, with layouts where they are known: one or None per result; None if
+        there are none."""
         given = self._result_formats(traced)
-        return given and [*map(sharding_of, given)]
+        return given and [leaf if layout_of(leaf) is not AUTO else sharding_of(leaf) for leaf in given]
 
     def _result_formats(self, traced: TracedFunction) -> list[Any] | None:
         given = for_results(self.options.out_shardings, self.title, traced.out_tree, self.mesh(), self.options.runs_on_entered_mesh)

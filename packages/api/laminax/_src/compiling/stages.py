@@ -18,6 +18,7 @@ from laminax_ir.types.hi_types import HiType
 from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 from laminax._src.compiling.abstract_arguments import AvalHolder
+from laminax._src.compiling.abstract_calls import as_struct
 from laminax._src.compiling.compiled import ArgInfo, Compiled, Signature, Stage
 from laminax._src.compiling.executables import lowering_platform
 from laminax._src.compiling.hi_calls import HiTypeUse, call_on_arrays
@@ -55,10 +56,10 @@ class Traced(Stage):
 
     def __init__(self, jit_function: JitFunction, call: Call, avals: Sequence[ShapedArray], traced: TracedFunction) -> None:
         out_avals = traced.closed.out_avals
-        shardings = [_sharding_of_type(aval) if given is None else given
-                     for given, aval in zip(jit_function.result_shardings(traced) or [None] * len(out_avals), out_avals)]
+        where = [_sharding_of_type(aval) if given is None else given
+                 for given, aval in zip(jit_function.result_formats(traced) or [None] * len(out_avals), out_avals)]
         super().__init__(Signature(jit_function.name, call.in_tree, traced.out_tree, tuple(avals),
-                                   tuple(map(_struct, out_avals, shardings)), jit_function.donated(call),
+                                   tuple(map(as_struct, out_avals, where)), jit_function.donated(call),
                                    call.namer(jit_function.fun)))
         self._jit_function = jit_function
         self._call = call
@@ -116,13 +117,6 @@ class Traced(Stage):
 def _sharding_of_type(aval: ShapedArray) -> runtime.NamedSharding | None:
     """The sharding that a type over explicit mesh axes says, over the mesh of the type, which has no devices."""
     return None if (split := getattr(aval, "_split", None)) is None else runtime.NamedSharding(split.mesh, split.spec)
-
-
-def _struct(aval: ShapedArray, sharding: runtime.Sharding | None = None) -> ShapeDtypeStruct:
-    """A result's type, as `out_info` shows it."""
-    if isinstance(aval, HiType):
-        return aval
-    return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type)
 
 
 class Lowered(Stage):

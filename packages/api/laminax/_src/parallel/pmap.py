@@ -186,13 +186,15 @@ class _Mapping:
         if isinstance(in_axes, tuple):
             if len(in_axes) != call.count:
                 raise ValueError(f"{self.title}: in_axes must be an int, None, or a tuple of entries corresponding to the positional "
-                                 f"arguments, but got len(in_axes)={len(in_axes)}, len(args)={call.count}")
+                                 f"arguments, but got len(in_axes)={len(in_axes)}, len(args)={call.count}"
+                                 + (". Entries are not for arguments passed by keyword: each argument passed by keyword is mapped over its "
+                                    "leading axis. Pass them by position." if kwargs.num_leaves else ""))
             static = {i for i, _ in call.static_args}
             in_axes = tuple(axis for i, axis in enumerate(in_axes) if i not in static)
         try:
-            flat = broadcast_over(in_axes, args, lambda x: x is None)
+            flat = broadcast_over(in_axes, args, lambda x: x is None, name="pmap in_axes", prefix_name="pmap in_axes", full_name="args")
         except ValueError as error:
-            raise ValueError(f"{self.title}: in_axes must be a prefix of the arguments: {error}") from None
+            raise ValueError(f"{self.title}: in_axes must be a tree prefix of the arguments passed by position: {error}") from None
         flat += [0] * kwargs.num_leaves
         for i, (axis, aval) in enumerate(zip(flat, avals)):
             if axis is not None and not -aval.ndim <= axis < aval.ndim:
