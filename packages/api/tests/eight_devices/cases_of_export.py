@@ -192,3 +192,41 @@ def test_sizes_as_values_within_a_program_per_device_are_refused():
         export.export(f)(laminax.ShapeDtypeStruct(export.symbolic_shape("2*a"), np.float32))
     with pytest.raises(laminax.core.InconclusiveDimensionOperation, match=r"mod\(a, 2\)"):
         export.export(f)(laminax.ShapeDtypeStruct(export.symbolic_shape("a"), np.float32))
+
+
+# Memories
+
+IN_HOST = NamedSharding(TWO, P("x"), memory_kind="pinned_host")
+
+
+@pytest.mark.parametrize("where, nowhere", [
+    (IN_HOST, NamedSharding(TWO.abstract_mesh, P("x"), memory_kind="pinned_host")),
+    (laminax.sharding.SingleDeviceSharding(laminax.devices()[0], memory_kind="pinned_host"),
+     NamedSharding(AbstractMesh((), ()), P(None, None), memory_kind="pinned_host"))])
+def test_exported_functions_take_and_return_values_in_the_memory_of_the_host(where, nowhere):
+    """What out_shardings said of the memory was dropped, and in_shardings_jax put arguments that lie in the host's on the device."""
+    a = np.arange(12, dtype=np.float32).reshape(4, 3)
+    moved = jit(lambda x: x * 2, out_shardings=where)
+    for exp in (exported := export.export(moved)(a), again(exported, 1)):
+        out = exp.call(laminax.device_put(a, where.with_memory_kind("device")))
+        np.testing.assert_array_equal(out, 2 * a)
+        assert out.sharding.memory_kind == "pinned_host" and exp.out_avals[0].memory_space is laminax.memory.Space.Host
+        assert exp.in_avals[0].memory_space is laminax.memory.Space.Device
+        assert exp.out_shardings_jax(nowhere.mesh) == exp.out_shardings_jax() == (nowhere,)
+        cotangent = laminax.device_put(np.ones_like(a), where)
+        np.testing.assert_array_equal(exp.vjp().call(laminax.device_put(a, where.with_memory_kind("device")), cotangent)[0], 2 * cotangent)
+    x = laminax.device_put(a, where)
+    exp = export.export(jit(lambda x: x.T))(x)
+    assert exp.in_shardings_jax(nowhere.mesh) == (nowhere,) and exp.out_shardings_jax(nowhere.mesh) == (None,)
+    found, = exp.in_shardings_jax(getattr(where, "mesh", Mesh(laminax.devices()[:1], ("one",))))
+    out = exp.call(laminax.device_put(a, found))
+    assert found.memory_kind == out.sharding.memory_kind == "pinned_host"
+    np.testing.assert_array_equal(out, a.T)
+
+
+@pytest.mark.parametrize("platforms", [["tpu"], ["tpu", "cuda", "rocm"]])
+def test_programs_for_accelerators_say_the_memory_of_results(platforms):
+    text = export.export(jit(lambda x: x * 2, out_shardings=IN_HOST), platforms=platforms)(np.ones((4, 3), np.float32)).mlir_module()
+    main = next(line for line in text.splitlines() if "@main(" in line)
+    assert 'mhlo.memory_kind = "pinned_host"' in main.split("->")[1] and '"pinned_host"' not in main.split("->")[0]
+    assert text.count("annotate_device_placement") == 1

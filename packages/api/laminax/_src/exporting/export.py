@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import laminax_runtime as runtime
 from laminax_ir.ops.exported import StableHLOProgram, call_exported
+from laminax_ir.ops.sharding import in_memory
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.pytrees.pytree import leaf_paths, structure_errors, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 from laminax_ir.recording.discharge import without_refs
 from laminax_ir.recording.evaluation import jaxpr_as_fun
 from laminax_ir.recording.staging import stage
+from laminax_ir.recording.staging_trace import record_explicitly
 from laminax_ir.recording.type_lowering import has_hi_types
 from laminax_ir.recording.type_lowering import lowered as lowered_types
 from laminax_ir.symbolic.symbolic_dims import is_constant_shape
@@ -27,6 +30,7 @@ from laminax_ir.symbolic.symbolic_solving import ShapeSpecification
 from laminax_ir.tracing import source
 from laminax_ir.types.abstract_meshes import AbstractMesh
 from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.memory_spaces import MemorySpace
 from laminax_lowering import lower
 from laminax_transforms import custom_vjp, vjp
 
@@ -152,7 +156,8 @@ class Exported:
 
     def out_shardings_jax(self, mesh: runtime.Mesh | AbstractMesh | None = None) -> tuple[runtime.Sharding | None, ...]:
         """The sharding of each leaf of the results over the devices of a mesh, likewise."""
-        return shardings_on(mesh, self.nr_devices, self._layout.out_shardings, self.out_avals, "out_shardings_jax")
+        return shardings_on(mesh, self.nr_devices, self._layout.out_shardings, self.out_avals, "out_shardings_jax",
+                            self._layout.moved_results)
 
     @property
     def uses_global_constants(self) -> bool:
@@ -283,6 +288,7 @@ class Exported:
             "nr_devices": self.nr_devices, "is_split": self._layout.is_split,
             "in_shardings": [sharding_to_json(sharding) for sharding in self._layout.in_shardings],
             "out_shardings": [sharding_to_json(sharding) for sharding in self._layout.out_shardings],
+            "moved_results": sorted(self._layout.moved_results),
             "disabled_safety_checks": [check._text for check in self.disabled_safety_checks], "has_vjp": vjp_order > 0}, parts)
 
     def __repr__(self) -> str:
@@ -322,7 +328,7 @@ def deserialize(blob: bytes | bytearray) -> Exported:
     layout = Layout(1, (None,) * len(in_avals), (None,) * len(out_avals), False)
     if "nr_devices" in header:
         ins, outs = (tuple(map(sharding_from_json, header[name])) for name in ("in_shardings", "out_shardings"))
-        layout = Layout(header["nr_devices"], ins, outs, header["is_split"])
+        layout = Layout(header["nr_devices"], ins, outs, header["is_split"], frozenset(header.get("moved_results", ())))
     return Exported(
         header["fun_name"], export_format.tree_from_json(header["in_tree"]), in_avals,
         export_format.tree_from_json(header["out_tree"]), out_avals,
@@ -383,10 +389,24 @@ def export(fun_jit: Any, *, platforms: Sequence[str] | None = None,
                 raise NotImplementedError(f"export({traced.fun_name}): arguments and results of types of users' own are not supported. "
                                           "Export a function of the arrays that they consist of.")
             closed = lowered_types(closed)
-        return _export_program(closed, traced.fun_name, traced.in_tree, traced.out_tree, chosen or (default_export_platform(),), checks,
-                               layout_of(traced), traced._jit_function.options.keep_unused)
+        layout = layout_of(traced)
+        return _export_program(_with_moved_results(closed, traced.fun_name, layout.moved_results), traced.fun_name, traced.in_tree,
+                               traced.out_tree, chosen or (default_export_platform(),), checks, layout,
+                               traced._jit_function.options.keep_unused)
 
     return do_export
+
+
+def _with_moved_results(closed: ClosedJaxpr, name: str, moved: Collection[int]) -> ClosedJaxpr:
+    """The program, with results in the memory of the host that the caller of jit wants there, and types that say so."""
+    if all(closed.out_avals[i].memory_space is MemorySpace.Host for i in moved):
+        return closed
+
+    def moving(*args: ArrayLike) -> list[Array]:
+        record_explicitly()
+        return [in_memory(out, MemorySpace.Host) if i in moved else out for i, out in enumerate(jaxpr_as_fun(closed)(*args))]
+
+    return stage(moving, closed.in_avals, name)
 
 
 def _is_own(fun: Callable[..., Any]) -> bool:

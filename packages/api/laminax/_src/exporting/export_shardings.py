@@ -6,6 +6,7 @@ is called on.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Sequence
 
@@ -14,6 +15,7 @@ from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops.placements import shardings_in
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
 from laminax_ir.types.partition_specs import PartitionSpec
 
 from laminax._src.compiling.stages import Traced
@@ -28,11 +30,13 @@ class Layout:
     nr_devices: the number of devices.
     in_shardings, out_shardings: the sharding of each argument and result, over a mesh without devices; None is the compiler's choice.
     is_split: whether some value of the program, arguments and results included, is split.
+    moved_results: the numbers of the results that out_shardings say the memory of; types say the memory of all others.
     """
     nr_devices: int
     in_shardings: tuple[runtime.NamedSharding | None, ...]
     out_shardings: tuple[runtime.NamedSharding | None, ...]
     is_split: bool
+    moved_results: frozenset[int] = frozenset()
 
     def of_vjp(self) -> Layout:
         """The layout of the derivative, which takes the arguments and the results' cotangents, and returns the arguments' cotangents."""
@@ -50,19 +54,27 @@ def layout_of(traced: Traced) -> Layout:
     inside = [where for where, _ in shardings_in(closed)]
     is_split = any(not isinstance(where, runtime.Sharding) or _splits(where) for where in inside)
     known = [*map(committed_sharding, call.leaves), *(where for where in inside if isinstance(where, runtime.Sharding))]
+    moved = _moved_results(traced)
     if any(sharding is not None and not sharding._is_concrete for sharding in known):
         count, in_shardings, out_shardings = _over_abstract_mesh(traced, known)
     else:
         where = jit_function.place(traced._traced, call, are_types=True)
         if not isinstance(where, Partitioning):
-            return Layout(1, (None,) * len(closed.in_avals), (None,) * len(closed.out_avals), is_split)
+            return Layout(1, (None,) * len(closed.in_avals), (None,) * len(closed.out_avals), is_split, moved)
         if where.in_layouts:
             raise NotImplementedError(f"export({traced.fun_name}): layouts are not part of exported functions, got {where.in_layouts} for "
                                       f"the arguments and {where.out_layouts} for the results. Leave them out; the jit around a call of "
                                       "the exported function may have some.")
         count, in_shardings, out_shardings = len(where.devices), where.in_shardings, where.out_shardings
     ins, outs = _without_devices(in_shardings, closed.in_avals), _without_devices(out_shardings, closed.out_avals)
-    return Layout(count, ins, outs, is_split or any(map(_splits, (*ins, *outs))))
+    return Layout(count, ins, outs, is_split or any(map(_splits, (*ins, *outs))), moved)
+
+
+def _moved_results(traced: Traced) -> frozenset[int]:
+    """The results that out_shardings put into the host's memory."""
+    given = traced._jit_function.result_formats(traced._traced) if traced._jit_function.is_sharded else None
+    return frozenset(i for i, leaf in enumerate(given or ())
+                     if space_of_kind(getattr(sharding_of(leaf), "memory_kind", None)) is MemorySpace.Host)
 
 
 def _over_abstract_mesh(traced: Traced, known: Sequence[Any]) -> tuple[int, Sequence[Any], Sequence[Any]]:
@@ -81,7 +93,7 @@ def _over_abstract_mesh(traced: Traced, known: Sequence[Any]) -> tuple[int, Sequ
 
 
 def _without_devices(shardings: Sequence[Any], avals: Sequence[ShapedArray]) -> tuple[runtime.NamedSharding | None, ...]:
-    """The same shardings over meshes without devices."""
+    """The same shardings over meshes without devices; the memory is in the types."""
     return tuple(None if s is None else runtime.NamedSharding(s.mesh.abstract_mesh, s.spec)
                  for s in writable_shardings(shardings, avals))
 
@@ -97,24 +109,42 @@ def hlo_shardings(shardings: Sequence[runtime.NamedSharding | None], avals: Sequ
 
 
 def shardings_on(mesh: runtime.Mesh | AbstractMesh | None, nr_devices: int, shardings: Sequence[runtime.NamedSharding | None],
-                 avals: Sequence[ShapedArray], title: str) -> tuple[runtime.Sharding | None, ...]:
+                 avals: Sequence[ShapedArray], title: str, moved: Collection[int] | None = None) -> tuple[runtime.Sharding | None, ...]:
     """The shardings over the devices of a mesh, as specs of its axes where possible; without shardings the mesh is not needed.
+
+    Args:
+      mesh: the mesh, or None for the mesh without devices of the export.
+      nr_devices: the number of devices that the function was exported for.
+      shardings, avals: of the arguments, or of the results.
+      title: what was called, for messages.
+      moved: of a function for one device, the values in the host's memory that have a sharding, which says that; by default all.
 
     Raises:
       TypeError: if mesh is no mesh.
       ValueError: if the mesh has another number of devices.
     """
+    in_host = [aval.memory_space is MemorySpace.Host for aval in avals]
+    if nr_devices == 1:
+        shardings = [_on_one_device(aval) if is_host and s is None and (moved is None or i in moved) else s
+                     for i, (s, aval, is_host) in enumerate(zip(shardings, avals, in_host))]
     if mesh is None or all(s is None for s in shardings):
-        return tuple(shardings)
+        return tuple(s.with_memory_kind(HOST_KIND) if s is not None and is_host else s for s, is_host in zip(shardings, in_host))
     if not isinstance(mesh, (runtime.Mesh, AbstractMesh)):
         raise TypeError(f"{title}: expected a mesh, got {mesh!r} of type {type(mesh).__name__}")
-    if mesh.size != nr_devices:
+    if (1 if mesh.empty else mesh.size) != nr_devices:
         raise ValueError(f"{title}: the function was exported for {nr_devices} devices, and the mesh has {mesh.size}: {mesh}. Give a mesh "
                          f"of {nr_devices}.")
-    return tuple(None if s is None else _on_mesh(s, mesh, physical_aval(aval).ndim) for s, aval in zip(shardings, avals))
+    found = [None if s is None else _on_mesh(s, mesh, physical_aval(aval).ndim) for s, aval in zip(shardings, avals)]
+    return tuple(s.with_memory_kind(HOST_KIND) if s is not None and is_host else s for s, is_host in zip(found, in_host))
+
+
+def _on_one_device(aval: ShapedArray) -> runtime.NamedSharding:
+    return runtime.NamedSharding(AbstractMesh((), ()), PartitionSpec(*(None,) * aval.ndim))
 
 
 def _on_mesh(sharding: runtime.NamedSharding, mesh: runtime.Mesh | AbstractMesh, ndim: int) -> runtime.Sharding:
+    if sharding.mesh.empty:  # all of it is on the one device
+        return runtime.NamedSharding(mesh, sharding.spec)
     if sharding.mesh.shape_tuple == mesh.shape_tuple:
         # a mesh without devices does not know their own memory, whose kind has this name on all platforms
         return runtime.NamedSharding(mesh, sharding.spec, memory_kind="device" if isinstance(mesh, AbstractMesh) else None)
