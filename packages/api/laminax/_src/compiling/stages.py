@@ -15,7 +15,6 @@ from laminax_ir.symbolic.symbolic_dims import is_constant_shape
 from laminax_ir.types.arguments import check_hashable
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.hi_types import HiType
-from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 from laminax._src.compiling.abstract_arguments import AvalHolder
 from laminax._src.compiling.abstract_calls import as_struct
