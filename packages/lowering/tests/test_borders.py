@@ -129,6 +129,21 @@ def test_blocks_at_the_ends_do_as_the_others():
     assert [names(segment) for segment in segments] == [["sin"], *[["dot_general", "add"]] * 8]
 
 
+def test_what_all_blocks_read_is_chosen_for_the_first_too():
+    """The first block reads the squares and a sine of the part before it, the others the squares and what the block before gives."""
+    def fun(x, *ws):
+        cube = broadcast_in_dim(ws[0], (N, N, N), (1, 2))
+        squares = mul(cube, cube)
+        x = sin(dot(x, x))
+        for w in ws:
+            x = add(dot(x, w), reduce_sum(squares, (0,)))
+        return [x]
+    closed = stage(fun, [MATRIX] * 7, "program")
+    segments = check(closed, *range(4, len(closed.eqns), 3))
+    assert names(segments[0]) == ["dot_general", "sin"]
+    assert [names(segment) for segment in segments[1:]] == [["broadcast_in_dim", "mul", "dot_general", "reduce_sum", "add"]] * 6
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_any_program_computes_the_same(data):

@@ -1,5 +1,8 @@
 """How programs are cut into regions: run one after the other, they compute what the program does."""
 
+import functools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -194,6 +197,22 @@ def test_little_work_is_no_region_and_how_much_depends_on_the_platform():
     called = block()
     closed = staged(lambda x, *ws: [chain(called, ws, x)], 1 + CALLS)
     assert not is_whole(closed) and is_whole(closed, "tpu")
+
+
+def test_a_fifth_of_a_second_of_compiling_is_worth_it_where_the_step_takes_no_longer():
+    def region(*operands):
+        return regions.Region("block", program, operands, (), ())
+    program = ClosedJaxpr(block().jaxpr)
+    whole = regions.Estimate(peak=1e6, time=1e8, least_time=1e8, kernels=100, overhead=1000.0)
+    lost = functools.partial(regions._what_is_lost, [region(0), region(1)], whole, most_time=1.05)
+    with pytest.MonkeyPatch.context() as patch:
+        for limit, value in {"MOST_MEMORY": 1.1, "MOST_TIME": 1.05, "MOST_COMPILING": 1.1, "WORTHWHILE": 0.7}.items():
+            patch.setattr(regions, limit, value)
+        assert lost(replace(whole, overhead=790.0)) == ""
+        assert lost(replace(whole, overhead=810.0)) == "regions would gain little"
+        assert lost(replace(whole, overhead=790.0, time=1.01e8)) == "regions would gain little"
+        assert lost(replace(whole, overhead=100.0, time=1.04e8)) == ""
+        assert regions._can_win(replace(whole, kernels=100, overhead=220.0)) and not regions._can_win(replace(whole, overhead=160.0))
 
 
 def test_what_differs_between_the_blocks_keeps_the_program_whole():

@@ -139,8 +139,35 @@ def _all_crossings(program: _Segments) -> list[_Crossing]:
         for v in program.reads(reader):
             if v in program.maker:
                 by_maker[program.maker[v]].add(v)
-        found += [_crossing(program, made_at, reader, by_maker[made_at]) for made_at in sorted(by_maker, reverse=True)]
+        for made_at in sorted(by_maker, reverse=True):
+            found += _independent(program, _crossing(program, made_at, reader, by_maker[made_at]))
     return found
+
+
+def _independent(program: _Segments, crossing: _Crossing) -> list[_Crossing]:
+    """A crossing as several that have no value in common: what is chosen for one says nothing about the others.
+
+    The first block of a row reads what all others read too, such as a mask, and besides what others have from the block before.
+    """
+    group: dict[Var, int] = {}  # of values that belong together
+    members: list[list[Var]] = []
+    for eqn in crossing.eqns:
+        own = [v for v in (*_variables(eqn.invars), *eqn.outvars) if v not in program.given]
+        joined = sorted({group[v] for v in own if v in group})
+        target = joined[0] if joined else len(members)
+        if not joined:
+            members.append([])
+        members[target] += [v for v in own if v not in group]
+        for other in joined[1:]:
+            members[target] += members[other]
+            members[other] = []
+        group.update(dict.fromkeys(members[target], target))
+    read_by: dict[int, set[Var]] = defaultdict(set)
+    for v in crossing.read:
+        read_by[group[v]].add(v)
+    if len(read_by) < 2:
+        return [crossing]
+    return [_crossing(program, crossing.made_at, crossing.reader, read) for read in read_by.values()]
 
 
 def _kinds(crossings: Iterable[_Crossing], programs: ProgramTable) -> list[list[_Crossing]]:
