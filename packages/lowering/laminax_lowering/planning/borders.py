@@ -103,7 +103,8 @@ class _Segments:
             copies.update(zip(eqn.outvars, outvars))
         for v in self.reads(i):
             self.readers[v].discard(i)
-        self.segments[i] = [*front, *[eqn.replace(invars=_renamed(eqn.invars, copies)) for eqn in self.segments[i]]]
+        self.segments[i] = [*front, *[eqn.replace(invars=_renamed(eqn.invars, copies))
+                                      if any([type(v) is Var and v in copies for v in eqn.invars]) else eqn for eqn in self.segments[i]]]
         self.maker.update((v, i) for v in copies.values())
         for v in self.reads(i):
             self.readers[v].add(i)
