@@ -7,6 +7,7 @@ import pytest
 
 import laminax
 import laminax.experimental
+from laminax import lax
 from laminax import numpy as jnp
 
 
@@ -133,3 +134,9 @@ def test_words_about_operations(call, error, words):
 
 def test_the_result_type_of_none_is_the_default_of_floats():
     assert jnp.result_type(None) == jnp.ones(()).dtype == jnp.result_type(None, np.int8)
+
+
+def test_an_argument_of_a_dtype_that_arrays_cannot_have_is_named_without_jit_too():
+    for call in (lambda x: lax.add(x, np.array("hello")), laminax.jit(lambda x: lax.add(x, np.array("hello")))):
+        with pytest.raises(TypeError, match=r"^add: y: Arrays cannot have the dtype <U5. They hold booleans, numbers or random keys"):
+            call(jnp.float32(7))

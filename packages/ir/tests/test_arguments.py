@@ -38,7 +38,7 @@ def test_nobody_was_called():
 @pytest.mark.parametrize("call, message", [
     (lambda: reduction.reduce_sum("x", (0,)), "^reduce_sum: operand: a value of type builtins.str is not an array: 'x'"),
     (lambda: op.add(X, "x"), "^add: y: a value of type"),
-    (lambda: op.add(X, np.array(["x"])), "^add: Arrays cannot have the dtype <U1"),
+    (lambda: op.add(X, np.array(["x"])), "^add: y: Arrays cannot have the dtype <U1"),
     (lambda: indexing.scatter_add(X, "x", X, indexing.ScatterDimensionNumbers((1,), (0,), (0,))),
      "^scatter_add: scatter_indices: a value of type"),
     (lambda: op.select_n(np.bool_(True), X, "x"), "^select_n: a value of type"),  # one of several, without a name

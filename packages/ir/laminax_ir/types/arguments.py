@@ -12,6 +12,8 @@ import sys
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from laminax_ir.types.sizes import is_expression
 
 GREATEST_SIZE = 2**63 - 1  # of an axis: what compilers count with
@@ -141,20 +143,25 @@ def function_name(fun: Any) -> str:
 
 
 def called_with(value: Any) -> str:
-    """`"reduce_sum: operand: "` for the operation at work and its argument that is the value; empty where there is none.
+    """`"reduce_sum: operand: "` for the operation at work and its argument that is the value, or has this dtype; empty where there is none.
 
     It is the function of `laminax_ir.ops` nearest to the user's code.
     """
     found: FrameType | None = None
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and (module := frame.f_globals.get("__name__", "")).partition(".")[0] == "laminax_ir":
+    while frame is not None and (module := frame.f_globals.get("__name__", "")).partition(".")[0].startswith("laminax"):
+        if found is not None and not module.startswith("laminax_ir."):  # a function of another layer that has called the operation
+            break
         if module.startswith("laminax_ir.ops.") and not frame.f_code.co_name.startswith(("_", "<")):
             found = frame
         frame = frame.f_back
     if found is None:
         return ""
     code, values = found.f_code, found.f_locals
-    names = [name for name in code.co_varnames[:code.co_argcount + code.co_kwonlyargcount] if values.get(name) is value]
+    parameters = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
+    names = [name for name in parameters if values.get(name) is value]
+    if not names and isinstance(value, np.dtype):
+        names = [name for name in parameters if getattr(values.get(name), "dtype", None) is value]
     return f"{code.co_name}: {names[0]}: " if names else f"{code.co_name}: "
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Callable, Sequence, cast
 
 import numpy as np
@@ -458,8 +459,8 @@ class VJPFunction(LinearFunction):
         entries = checked_entries(self.name, self.in_tree, self.in_avals, maybe_ct_refs)
         return PullbackWithRefs(self.name, self._pull_back, self._called_program(), self.in_tree, self.mask, entries)
 
-    def _pull_back(self, cotangents: tuple, program: LinearProgram) -> list[Any]:
-        """The cotangents of the leaves of the primals; for a reference, the cotangent of the array in it."""
+    def _pull_back(self, cotangents: tuple, program: LinearProgram, wanted: Sequence[bool] | None = None) -> list[Any]:
+        """The cotangents of the leaves of the primals; for a reference, the cotangent of the array in it. None for those not `wanted`."""
         if len(cotangents) != 1:
             raise TypeError(f"The function returned by vjp applied to {self.name} was called with {len(cotangents)} arguments; it takes "
                             f"one, the cotangent of the result of {self.name}. If the result is a tuple or another container, give one "
@@ -473,8 +474,8 @@ class VJPFunction(LinearFunction):
         cts = [_checked_cotangent(path, ct, aval) for path, ct, aval in zip(paths, flat, self.out_avals)]
         found = iter(program.transpose([*cts, *no_cotangents(len(program.results) - len(cts))]))
         in_cts = summed_over_axes([next(found) if has else ZERO for has in self.mask], self.primals, self.reduce_axes)
-        return [cotangent_of_type(ct, aval.inner_aval if isinstance(aval, AbstractRef) else aval)
-                for ct, aval in zip(in_cts, self.in_avals)]
+        return [cotangent_of_type(ct, aval.inner_aval if isinstance(aval, AbstractRef) else aval) if is_wanted else None
+                for ct, aval, is_wanted in zip(in_cts, self.in_avals, repeat(True) if wanted is None else wanted)]
 
 
 def summed_over_axes(cts: list[Any], primals: Sequence[Any], reduce_axes: Sequence) -> list[Any]:

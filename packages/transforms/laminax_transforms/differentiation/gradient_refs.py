@@ -65,15 +65,15 @@ class PullbackWithRefs:
 
     Args:
       name: the differentiated function's, for messages.
-      pull_back: from the cotangent of the result and a program to the cotangents of the leaves of the arguments.
+      pull_back: from the cotangent of the result, a program, and which ones are wanted, to the cotangents of the leaves of the arguments.
       program: the linear program.
       in_tree: the structure of the arguments.
       mask: which leaves have tangents.
       entries: for each leaf a `Ref`, `GradValue()` or `DontWant()`.
     """
 
-    def __init__(self, name: str, pull_back: Callable[[tuple, LinearProgram], list[Any]], program: LinearProgram, in_tree: Any,
-                 mask: Sequence[bool], entries: Sequence[Any]) -> None:
+    def __init__(self, name: str, pull_back: Callable[[tuple, LinearProgram, Sequence[bool]], list[Any]], program: LinearProgram,
+                 in_tree: Any, mask: Sequence[bool], entries: Sequence[Any]) -> None:
         self.name = name
         self.pull_back = pull_back
         self.program = _towards(program, [not isinstance(e, DontWant) for e, has in zip(entries, mask) if has])
@@ -85,8 +85,7 @@ class PullbackWithRefs:
 
     def values(self, *cotangents: Any) -> list[Any]:
         """The cotangents of the leaves of the arguments; None where none is wanted."""
-        return [None if isinstance(entry, DontWant) else ct
-                for entry, ct in zip(self.entries, self.pull_back(cotangents, self.program))]
+        return self.pull_back(cotangents, self.program, [not isinstance(entry, DontWant) for entry in self.entries])
 
     def placed(self, values: Sequence[Any]) -> Any:
         """What a call returns: the values, but for those that it adds to their references."""
