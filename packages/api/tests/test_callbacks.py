@@ -367,3 +367,25 @@ def test_ordered_prints_in_the_condition_of_a_mapped_loop(capsys):
     laminax.effects_barrier()
     steps = [(0, 1), (1, 2), (2, 3), (3, 3)]
     assert capsys.readouterr().out.split("\n")[:-1] == [f"at {x}" for step in steps for x in step]
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, laminax.jit])
+def test_what_is_done_once_is_done_once_by_a_checkpointed_function_too(wrap):
+    seen = []
+
+    @laminax.checkpoint
+    def f(x, y):
+        io_callback(lambda v: seen.append(float(v)), None, y)
+        return jnp.sin(jnp.sin(x))
+
+    slope = wrap(laminax.grad(f))(2., 3.)
+    laminax.effects_barrier()
+    np.testing.assert_allclose(slope, np.cos(np.sin(2.)) * np.cos(2.), rtol=1e-5)
+    assert seen == [3.]
+
+    @laminax.checkpoint
+    def g(x, y):
+        return x ** 2 * io_callback(lambda v: v + 1, SCALAR, y)
+
+    with pytest.raises(NotImplementedError, match="Effects not supported here: io_callback"):
+        wrap(laminax.grad(g))(2., 3.)

@@ -313,3 +313,16 @@ def test_a_derivative_by_what_the_function_closes_over_is_refused(wrap):
                                                  r"value.*Pass the value as an argument"):
         grad(wrap(times))(3.0)
     assert grad(lambda y: wrap(lambda z: times(stop_gradient(y)) * z)(1.0))(3.0) == 0
+
+
+@pytest.mark.parametrize("before", [lambda x: x, lambda x: op.mul(x, np.float16(2))])
+@pytest.mark.parametrize("wrap", [lambda f: f, checkpoint])
+def test_a_cotangent_in_a_wider_dtype_is_converted_to_that_of_its_primal(before, wrap):
+    """1.0009765625 is the float16 after 1, and 1.0002 is between the two."""
+    @custom_vjp
+    def widened(x):
+        return op.convert_element_type(x, np.float32)
+
+    widened.defvjp(lambda x: (widened(x), None), lambda _, ct: (op.mul(ct, np.float32(1.0002)),))
+    x_ct = grad(wrap(lambda x: widened(before(x))))(np.float16(3))
+    assert get_aval(x_ct).dtype == np.float16 and x_ct == before(np.float16(1))
