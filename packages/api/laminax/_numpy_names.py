@@ -42,8 +42,9 @@ MODULES = {
     "diagonals": """diag diag_indices diag_indices_from diagflat diagonal fill_diagonal mask_indices trace tri tril tril_indices
         tril_indices_from triu triu_indices triu_indices_from vander""",
     "einsum": "einsum einsum_path",
-    "sorting": """argpartition argsort argwhere compress digitize extract flatnonzero lexsort nonzero partition searchsorted sort
-        sort_complex top_k""",
+    "sorting": "argpartition argsort lexsort partition sort sort_complex top_k",
+    "finding": "argwhere compress extract flatnonzero nonzero",
+    "searching": "digitize searchsorted",
     "set_ops": """intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values""",
     "covariance": "corrcoef cov",
     "histograms": "bincount histogram histogram2d histogram_bin_edges histogramdd",

@@ -8,7 +8,9 @@ __all__, __getattr__, __dir__ = contents(__name__, {
     "numerics.scipy.combinatorics": "bernoulli boxcox boxcox1p comb poch",
     "numerics.scipy.integral_functions": "dawsn erfcx exp1 expi expn fresnel owens_t sici spence wofz",
     "numerics.scipy.recurrences": "bessel_jn hyp1f1 sph_harm_y zeta",
-    "numerics.scipy.special": """
-        beta betainc betaln digamma entr erf erfc erfcinv erfinv expit factorial gamma gammainc gammaincc gammaln gammasgn i0 i0e i1 i1e
-        kl_div log_ndtr log_softmax loggamma logit multigammaln ndtr ndtri polygamma rel_entr softmax xlog1py xlogy""",
+    "numerics.scipy.special": "digamma erf erfc erfinv expit gammaln i0 i0e i1 i1e log_softmax logit softmax",
+    "numerics.scipy.gamma_functions": """
+        beta betainc betaln factorial gamma gammainc gammaincc gammasgn loggamma multigammaln polygamma""",
+    "numerics.scipy.entropies": "entr kl_div rel_entr xlog1py xlogy",
+    "numerics.scipy.normal_distribution": "erfcinv log_ndtr ndtr ndtri",
 })

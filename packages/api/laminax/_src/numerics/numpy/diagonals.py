@@ -38,11 +38,11 @@ from laminax._src.numerics.numpy.arguments import (
 )
 from laminax._src.numerics.numpy.conditions import _where
 from laminax._src.numerics.numpy.creation import ones
+from laminax._src.numerics.numpy.finding import nonzero
 from laminax._src.numerics.numpy.placing import refuse_inplace
 from laminax._src.numerics.numpy.reducing import sum_dtype
 from laminax._src.numerics.numpy.repeating import resize
 from laminax._src.numerics.numpy.reshaping import moveaxis, ravel
-from laminax._src.numerics.numpy.sorting import nonzero
 from laminax._src.numerics.numpy.updates import update
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ from laminax._src.numerics.numpy.conversion import asarray
 from laminax._src.numerics.numpy.cumulative import cumsum
 from laminax._src.numerics.numpy.joining import concatenate
 from laminax._src.numerics.numpy.reshaping import moveaxis, ravel
-from laminax._src.numerics.numpy.sorting import searchsorted
+from laminax._src.numerics.numpy.searching import searchsorted
 from laminax._src.numerics.numpy.taking import _take
 
 if TYPE_CHECKING:

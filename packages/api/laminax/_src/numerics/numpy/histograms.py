@@ -37,7 +37,7 @@ from laminax._src.numerics.numpy.differences import diff
 from laminax._src.numerics.numpy.joining import stack
 from laminax._src.numerics.numpy.ranges import linspace
 from laminax._src.numerics.numpy.reshaping import ravel
-from laminax._src.numerics.numpy.sorting import searchsorted
+from laminax._src.numerics.numpy.searching import searchsorted
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike

@@ -37,11 +37,11 @@ from laminax._src.numerics.numpy.arguments import (
 )
 from laminax._src.numerics.numpy.conditions import _where
 from laminax._src.numerics.numpy.conversion import asarray
+from laminax._src.numerics.numpy.finding import nonzero
 from laminax._src.numerics.numpy.gather_plans import brought_in_range
 from laminax._src.numerics.numpy.joining import concatenate, stack
 from laminax._src.numerics.numpy.ranges import arange, linspace, meshgrid
 from laminax._src.numerics.numpy.reshaping import broadcast_arrays, ravel
-from laminax._src.numerics.numpy.sorting import nonzero
 from laminax._src.numerics.numpy.taking import take
 
 if TYPE_CHECKING:

@@ -59,7 +59,7 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
       Array([ 1, -1], dtype=int32, weak_type=True)
     """
     if x is None and y is None:
-        from laminax._src.numerics.numpy.sorting import nonzero
+        from laminax._src.numerics.numpy.finding import nonzero
         return nonzero(condition, size=size, fill_value=fill_value)
     if x is None or y is None:
         raise ValueError("where: either both of x and y must be given, or neither")

@@ -42,9 +42,10 @@ from laminax._src.numerics.numpy.arguments import (
     weak_like,
 )
 from laminax._src.numerics.numpy.conditions import _where
+from laminax._src.numerics.numpy.finding import _nonzero, compress
 from laminax._src.numerics.numpy.joining import concatenate
 from laminax._src.numerics.numpy.reshaping import moveaxis, ravel
-from laminax._src.numerics.numpy.sorting import _nonzero, _searchsorted, compress
+from laminax._src.numerics.numpy.searching import _searchsorted
 from laminax._src.numerics.numpy.taking import _take
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from laminax_ir.types.arguments import check_size
 from laminax_ir.types.avals import get_aval
 
 from laminax._src.numerics.floor import fused, takes_out_sharding
-from laminax._src.numerics.numpy.sorting import binary_search
+from laminax._src.numerics.numpy.searching import binary_search
 from laminax._src.numerics.random.arguments import checked_shape, converted, shape_of_parameters
 from laminax._src.numerics.random.keys import split_typed, typed_key
 from laminax._src.numerics.random.samplers import gumbel, randint, uniform

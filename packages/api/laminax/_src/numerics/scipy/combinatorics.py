@@ -13,8 +13,9 @@ from laminax_ir.types.arguments import check_size
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import promote_inexact, promote_real_inexact
+from laminax._src.numerics.scipy.gamma_functions import gammasgn
 from laminax._src.numerics.scipy.integral_functions import bernoulli_numbers
-from laminax._src.numerics.scipy.special import gammaln, gammasgn
+from laminax._src.numerics.scipy.special import gammaln
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike

@@ -22,7 +22,7 @@ from laminax_ir.types.avals import get_aval
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import ensure_arrays, promote_inexact
-from laminax._src.numerics.scipy.special import gammasgn
+from laminax._src.numerics.scipy.gamma_functions import gammasgn
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike

@@ -19,7 +19,7 @@ from laminax._src.numerics.numpy.logarithmic_sums import logsumexp
 from laminax._src.numerics.random import keys as random_keys
 from laminax._src.numerics.random import multivariate, selection
 from laminax._src.numerics.scipy.distributions import described
-from laminax._src.numerics.scipy.special import ndtr
+from laminax._src.numerics.scipy.normal_distribution import ndtr
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import documented, exponential, logarithm, standardized, where_positive, where_supported
-from laminax._src.numerics.scipy.special import betainc, betaln, xlog1py, xlogy
+from laminax._src.numerics.scipy.entropies import xlog1py, xlogy
+from laminax._src.numerics.scipy.gamma_functions import betainc, betaln
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike

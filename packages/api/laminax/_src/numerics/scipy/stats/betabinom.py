@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, where_positive, where_supported
-from laminax._src.numerics.scipy.special import betaln
+from laminax._src.numerics.scipy.gamma_functions import betaln
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import documented, exponential, logarithm, standardized, where_supported
-from laminax._src.numerics.scipy.special import gammainc, gammaincc, gammaln, xlogy
+from laminax._src.numerics.scipy.entropies import xlogy
+from laminax._src.numerics.scipy.gamma_functions import gammainc, gammaincc
+from laminax._src.numerics.scipy.special import gammaln
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike

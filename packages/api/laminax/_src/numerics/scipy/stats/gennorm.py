@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential
-from laminax._src.numerics.scipy.special import gammainc, gammaln
+from laminax._src.numerics.scipy.gamma_functions import gammainc
+from laminax._src.numerics.scipy.special import gammaln
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, where_supported
-from laminax._src.numerics.scipy.special import xlog1py
+from laminax._src.numerics.scipy.entropies import xlog1py
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike

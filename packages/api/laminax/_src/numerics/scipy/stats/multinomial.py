@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import ensure_array, promote_inexact
-from laminax._src.numerics.scipy.special import gammaln, xlogy
+from laminax._src.numerics.scipy.entropies import xlogy
+from laminax._src.numerics.scipy.special import gammaln
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike

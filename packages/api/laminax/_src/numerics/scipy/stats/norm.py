@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, standardized
-from laminax._src.numerics.scipy.special import log_ndtr, ndtr, ndtri
+from laminax._src.numerics.scipy.normal_distribution import log_ndtr, ndtr, ndtri
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike

@@ -10,7 +10,9 @@ import numpy as np
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, where_supported
-from laminax._src.numerics.scipy.special import gammaincc, gammaln, xlogy
+from laminax._src.numerics.scipy.entropies import xlogy
+from laminax._src.numerics.scipy.gamma_functions import gammaincc
+from laminax._src.numerics.scipy.special import gammaln
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import documented, exponential, standardized, where_supported
-from laminax._src.numerics.scipy.special import log_ndtr
+from laminax._src.numerics.scipy.normal_distribution import log_ndtr
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
