@@ -133,7 +133,7 @@ OFFERS: dict[str, str] = {
         SourceInfo SourceInfoWithCallers current is_internal pass_over position register_internal_folder summarize
         unknown""",
     "tracing.trace": """
-        ConstantFoldingTrace Trace Tracer at_work axis_size current_trace eval_trace extend_axis_env is_tracing
+        ConstantFoldingTrace Trace Tracer at_work axis_env axis_size current_trace eval_trace extend_axis_env is_tracing
         name_scope set_evaluator set_tracing_hook state tracing_threads""",
     "tracing.tracebacks": "UnfilteredStackTrace api_boundary filter_traceback hidden_paths hide_path is_hidden shorten",
     "tracing.type_attributes": "aval_method aval_property",

@@ -16,7 +16,7 @@ from laminax_ir.recording.evaluation import jaxpr_as_fun
 from laminax_ir.recording.staging import stage
 from laminax_ir.recording.staging_trace import StagedTracer
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.tracing.trace import axis_size, extend_axis_env, is_tracing
+from laminax_ir.tracing.trace import axis_env, axis_size, extend_axis_env, is_tracing
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.errors import LeakedTracerError, UnboundAxisNameError
 
@@ -140,6 +140,17 @@ def test_the_axis_environment():
     assert float(evaluate(closed, 2.0)[0]) == 8
     with pytest.raises(UnboundAxisNameError, match=r"unbound axis name: i\. The named axes here are: none.*axis_name='i'"):
         axis_size("i")
+
+
+def test_axis_env_has_its_axes_alone():
+    with extend_axis_env(("i", 4)):
+        with axis_env({"j": 3}):
+            assert axis_size("j") == 3
+            with pytest.raises(NameError, match="unbound axis name: i"):
+                axis_size("i")
+        assert axis_size("i") == 4
+        with pytest.raises(NameError, match="unbound axis name: j"):
+            axis_size("j")
 
 
 def test_replaying_a_program_stages_it_again():

@@ -1018,7 +1018,7 @@ def prod(
     promote_integers: _bool = True,
 ) -> Array:
     """Product over axes."""
-def promote_types(a: ArrayLike, b: ArrayLike) -> np.dtype[Any]:
+def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype[Any]:
     """The dtype that two dtypes promote to."""
 def ptp(a: ArrayLike, axis: Any = None, out: None = None, keepdims: _bool = False) -> Array:
     """Peak to peak: the maximum over axes less the minimum; parameters as for `max`."""

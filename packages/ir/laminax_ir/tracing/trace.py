@@ -309,26 +309,42 @@ def is_tracing() -> bool:
     return state.trace is not eval_trace
 
 
-class extend_axis_env(Restoring):
-    """Context manager: binds named axes to sizes for the collectives inside."""
+class axis_env(Restoring):
+    """Context manager: the named axes for the collectives inside are these alone, whichever there are around it."""
 
-    __slots__ = ("_axes",)
+    __slots__ = ("_sizes",)
 
-    def __init__(self, *axes: tuple[Any, int]) -> None:
+    def __init__(self, sizes: dict[Any, int]) -> None:
         self._saved = []
-        self._axes = axes
+        self._sizes = sizes
 
-    def _recreate_cm(self) -> extend_axis_env:
-        return extend_axis_env(*self._axes)
+    def _recreate_cm(self) -> axis_env:
+        return axis_env(self._sizes)
 
     def _present(self) -> dict[Any, int]:
         return state.axis_sizes
 
     def _change(self) -> None:
-        state.axis_sizes = _with_axes(self._axes)
+        state.axis_sizes = self._sizes
 
     def _put_back(self, before: dict[Any, int]) -> None:
         state.axis_sizes = before
+
+
+class extend_axis_env(axis_env):
+    """Context manager: binds named axes to sizes for the collectives inside, beside those that there are."""
+
+    __slots__ = ("_axes",)
+
+    def __init__(self, *axes: tuple[Any, int]) -> None:
+        super().__init__({})
+        self._axes = axes
+
+    def _recreate_cm(self) -> extend_axis_env:
+        return extend_axis_env(*self._axes)
+
+    def _change(self) -> None:
+        state.axis_sizes = _with_axes(self._axes)
 
 
 def _with_axes(axes: Sequence[tuple[Any, int]]) -> dict[Any, int]:

@@ -21,14 +21,13 @@ import numpy as np
 import laminax_runtime as runtime
 from laminax_ir.ops.shape import reshape
 from laminax_ir.options import ambient
-from laminax_ir.options.restoring import Restoring
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.recording.staging_trace import StagedTracer, StagingTrace
 from laminax_ir.tracing.manual_axes import manual_axes, manual_mesh
-from laminax_ir.tracing.trace import Trace, Tracer, current_trace, state
+from laminax_ir.tracing.trace import Trace, Tracer, axis_env, current_trace, state
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.partition_specs import PartitionSpec
 
@@ -87,30 +86,8 @@ class Recorder:
     @contextmanager
     def outside(self, trace: Trace) -> Iterator[None]:
         """A context with what was ambient around the call, where a trace is current."""
-        with current_trace(trace), manual_axes(self._manual_axes), manual_mesh(self._manual_mesh), _axis_sizes(self._axis_sizes):
+        with current_trace(trace), manual_axes(self._manual_axes), manual_mesh(self._manual_mesh), axis_env(self._axis_sizes):
             yield
-
-
-class _axis_sizes(Restoring):
-    """Context manager: these are the named axes."""
-
-    __slots__ = ("_sizes",)
-
-    def __init__(self, sizes: dict[Any, int]) -> None:
-        super().__init__()
-        self._sizes = sizes
-
-    def _recreate_cm(self) -> _axis_sizes:
-        return _axis_sizes(self._sizes)
-
-    def _present(self) -> dict[Any, int]:
-        return state.axis_sizes
-
-    def _change(self) -> None:
-        state.axis_sizes = self._sizes
-
-    def _put_back(self, before: dict[Any, int]) -> None:
-        state.axis_sizes = before
 
 
 class PerDeviceTrace(StagingTrace):

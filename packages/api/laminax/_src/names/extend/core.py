@@ -46,6 +46,9 @@ def new_jaxpr_eqn(invars: Sequence[Any], outvars: Sequence[Var], primitive: Prim
       effects: a set of effects.
       source_info: where it comes from.
       ctx: must be None.
+
+    Raises:
+      NotImplementedError: if ctx is not None.
     """
     if ctx is not None:
         raise NotImplementedError(f"new_jaxpr_eqn: ctx must be None, equations have no context here; got {ctx!r}")
@@ -78,6 +81,9 @@ def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
       size: the axis' size.
       axis: the axis; None for an array that does not have it.
       aval: of the whole array.
+
+    Raises:
+      ValueError: if the axis has another size.
     """
     if axis is None:
         return aval
@@ -95,6 +101,9 @@ def unmapped_aval(size: int, axis: int | None, aval: ShapedArray, explicit_mesh_
       axis: where it is to be; None for nowhere.
       aval: of one slice.
       explicit_mesh_axis: must be None.
+
+    Raises:
+      NotImplementedError: if explicit_mesh_axis is not None.
     """
     if explicit_mesh_axis is not None:
         raise NotImplementedError(f"unmapped_aval: explicit_mesh_axis is not supported, got {explicit_mesh_axis!r}")
@@ -167,6 +176,9 @@ def set_current_trace(trace: Trace | None, check_leaks: bool = False) -> current
     Args:
       trace: the trace.
       check_leaks: must be False; the setting `check_tracer_leaks` looks for leaks.
+
+    Raises:
+      NotImplementedError: if check_leaks is True.
     """
     if check_leaks:
         raise NotImplementedError("set_current_trace: check_leaks=True is not supported; use the setting check_tracer_leaks")

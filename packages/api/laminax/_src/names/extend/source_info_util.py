@@ -38,6 +38,9 @@ def summarize(source_info: SourceInfo, num_frames: int = 1) -> str:
     Args:
       source_info: as equations have it.
       num_frames: must be 1: one frame is recorded.
+
+    Raises:
+      NotImplementedError: if num_frames is not 1.
     """
     if num_frames != 1:
         raise NotImplementedError(f"summarize: one frame is recorded for each equation, num_frames must be 1, got {num_frames}")

@@ -122,6 +122,9 @@ def broadcast(x: Any, sz: int, axis: int, mesh_axis: Any = None) -> Any:
       sz: the new axis' size.
       axis: where it is to be.
       mesh_axis: must be None.
+
+    Raises:
+      NotImplementedError: if mesh_axis is not None.
     """
     if mesh_axis is not None:
         raise NotImplementedError(f"batching.broadcast: mesh_axis is not supported, got {mesh_axis!r}")

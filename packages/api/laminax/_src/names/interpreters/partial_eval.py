@@ -61,6 +61,9 @@ def trace_to_jaxpr_dynamic(fun: Callable[..., Any], in_avals: Sequence[ShapedArr
 
     Returns:
       The program, the avals of its results, and the values of its constvars.
+
+    Raises:
+      NotImplementedError: if keep_inputs is given, or lower is True.
     """
     if keep_inputs is not None or lower:
         raise NotImplementedError(f"trace_to_jaxpr_dynamic: keep_inputs must be None and lower False, got {keep_inputs!r} and {lower!r}")

@@ -214,6 +214,13 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
 def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
     """x for x >= 0, negative_slope * x elsewhere.
 
+    Args:
+      x: an array.
+      negative_slope: the slope for negative x.
+
+    Returns:
+      A float array of x's shape.
+
     Example:
       >>> nn.leaky_relu(jnp.array([-2.0, 3.0]))
       Array([-0.02,  3.  ], dtype=float32)
@@ -237,6 +244,13 @@ def hard_tanh(x: ArrayLike) -> Array:
 @fused
 def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """Continuously differentiable ELU: max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1).
+
+    Args:
+      x: an array.
+      alpha: minus the limit for large negative x, not 0.
+
+    Returns:
+      A float array of x's shape.
 
     Example:
       >>> nn.celu(jnp.array([-2.0, 3.0]))
@@ -285,6 +299,13 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
 def glu(x: ArrayLike, axis: int = -1) -> Array:
     """Gated linear unit: the first half of `axis` times the sigmoid of the second half.
 
+    Args:
+      x: an array.
+      axis: the axis that is cut into halves.
+
+    Returns:
+      A float array of x's shape, with half the size along the axis.
+
     Raises:
       ValueError: if there is no such axis, or it has odd size.
 
@@ -306,6 +327,13 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
 @fused
 def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     """(x + sqrt(x**2 + b)) / 2; b=4 makes the curvature at 0 that of softplus. Source: Barron, "Squareplus", 2021.
+
+    Args:
+      x: an array.
+      b: how round the corner at 0 is; 0 gives relu.
+
+    Returns:
+      A float array of x's shape.
 
     Example:
       >>> nn.squareplus(jnp.array([0.0, 3.0]))

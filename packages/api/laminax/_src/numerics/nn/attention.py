@@ -43,6 +43,10 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike, bi
     Returns:
       An array of query's shape and dtype; with `return_residual` a pair.
 
+    Raises:
+      ValueError: for another implementation, or if the shapes do not fit.
+      NotImplementedError: for the implementation "cudnn".
+
     Example:
       >>> nn.dot_product_attention(*(jnp.ones((5, 2, 4)),) * 3, is_causal=True).shape
       (5, 2, 4)

@@ -67,6 +67,13 @@ def _dtype(dtype: Any) -> Any:
 def constant(value: ArrayLike, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer that fills with `value`, a scalar or an array that broadcasts to the shape.
 
+    Args:
+      value: a scalar, or an array that broadcasts to the shape.
+      dtype: the dtype where the call of the initializer names none; by default the default float.
+
+    Returns:
+      An initializer: `init(key, shape, dtype)` returns an array.
+
     Example:
       >>> nn.initializers.constant(0.5)(random.key(0), (2, 2))
       Array([[0.5, 0.5],
@@ -81,6 +88,13 @@ def constant(value: ArrayLike, dtype: DTypeLike | None = None) -> Initializer:
 def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer drawing uniformly from [0, scale).
 
+    Args:
+      scale: the upper bound.
+      dtype: the dtype where the call of the initializer names none; by default the default float.
+
+    Returns:
+      An initializer: `init(key, shape, dtype)` returns an array.
+
     Example:
       >>> nn.initializers.uniform(scale=0.1)(random.key(0), (2, 3)).shape
       (2, 3)
@@ -93,6 +107,13 @@ def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initiali
 
 def normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer drawing from the normal distribution with mean 0 and standard deviation `stddev`.
+
+    Args:
+      stddev: the standard deviation.
+      dtype: the dtype where the call of the initializer names none; by default the default float.
+
+    Returns:
+      An initializer: `init(key, shape, dtype)` returns an array.
 
     Example:
       >>> nn.initializers.normal(stddev=0.01)(random.key(0), (2, 3)).shape
@@ -115,6 +136,15 @@ def _scaled_normal(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike, stdde
 def truncated_normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike | None = None, lower: ArrayLike = -2.0,
                      upper: ArrayLike = 2.0) -> Initializer:
     """An initializer drawing stddev times the normal distribution truncated to [lower, upper].
+
+    Args:
+      stddev: the factor, which is the standard deviation before the truncation.
+      dtype: the dtype where the call of the initializer names none; by default the default float.
+      lower: the lower bound, before the factor.
+      upper: the upper bound, before the factor.
+
+    Returns:
+      An initializer: `init(key, shape, dtype)` returns an array.
 
     Example:
       >>> abs(nn.initializers.truncated_normal(stddev=1.0)(random.key(0), (100,))).max() < 2.3
@@ -257,6 +287,9 @@ def orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: DTypeLike | Non
       column_axis: the axis of the columns; the others together are the rows. Rows or columns, whichever are fewer, are
         orthonormal.
 
+    Returns:
+      An initializer: `init(key, shape, dtype)` returns an array, and raises a ValueError for a shape of fewer than two axes.
+
     Example:
       >>> w = nn.initializers.orthogonal()(random.key(0), (3, 3))
       >>> jnp.allclose(w @ w.T, jnp.eye(3), atol=1e-5)
@@ -282,6 +315,14 @@ def orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: DTypeLike | Non
 
 def delta_orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer of convolution kernels that are orthogonal at the centre and zero elsewhere.
+
+    Args:
+      scale: factor.
+      column_axis: the axis of the columns of the matrix at the centre, as for `orthogonal`.
+      dtype: the dtype where the call of the initializer names none; by default the default float.
+
+    Returns:
+      An initializer: `init(key, shape, dtype)` returns an array, and raises a ValueError for other shapes than those below.
 
     Example:
       >>> nn.initializers.delta_orthogonal()(random.key(0), (3, 3, 4, 8)).shape

@@ -155,6 +155,13 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, a
       axis: where the new axis is put.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
+    Returns:
+      An array of x's shape with one axis more, of size num_classes.
+
+    Raises:
+      ShapeError: if num_classes is negative.
+      ConcretizationTypeError: if it is traced.
+
     Example:
       >>> nn.one_hot(jnp.array([2, 0]), 3)
       Array([[0., 0., 1.],

@@ -53,6 +53,12 @@ def apply_over_axes(func: Callable, a: ArrayLike, axes: Sequence[int]) -> Array:
       a: an array.
       axes: the axes.
 
+    Returns:
+      What func returned last, with as many axes as a.
+
+    Raises:
+      ValueError: if a result of func has another number of axes.
+
     Example:
       >>> jnp.apply_over_axes(jnp.sum, jnp.ones((2, 3, 4)), (0, 2)).shape
       (1, 3, 1)

@@ -84,6 +84,13 @@ divide = alias(true_divide, "divide")
 def floor_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
     """The largest whole number not above x / y, elementwise; bools are taken as integers.
 
+    Args:
+      x1: an array or scalar.
+      x2: an array or scalar; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      An array of the joint shape and of the promoted dtype.
+
     Example:
       >>> jnp.floor_divide(jnp.array([7, -7]), 2)
       Array([ 3, -4], dtype=int32)
@@ -94,6 +101,13 @@ def floor_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
 @fused
 def remainder(x: ArrayLike, y: ArrayLike, /) -> Array:
     """x - floor(x / y) * y, with the sign of y, elementwise; bools are taken as integers.
+
+    Args:
+      x1: an array or scalar.
+      x2: an array or scalar; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      An array of the joint shape and of the promoted dtype.
 
     Example:
       >>> jnp.mod(jnp.array([7, -7]), 3)
@@ -109,6 +123,10 @@ mod = alias(remainder, "mod")
 def divmod(x: ArrayLike, y: ArrayLike, /) -> tuple[Array, Array]:
     """The pair (floor_divide(x, y), remainder(x, y)).
 
+    Args:
+      x1: an array or scalar.
+      x2: an array or scalar; shapes are broadcast and dtypes promoted.
+
     Example:
       >>> jnp.divmod(jnp.array([7, -7]), 3)
       (Array([ 2, -3], dtype=int32), Array([1, 2], dtype=int32))
@@ -119,6 +137,13 @@ def divmod(x: ArrayLike, y: ArrayLike, /) -> tuple[Array, Array]:
 @fused
 def fmod(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Remainder of x / y with the sign of x, elementwise; of integers and 0 it is 0.
+
+    Args:
+      x1: an array or scalar.
+      x2: an array or scalar; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      An array of the joint shape and of the promoted dtype.
 
     Example:
       >>> jnp.fmod(jnp.array([7, -7]), 3)
@@ -175,6 +200,13 @@ pow = alias(power, "pow")
 def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
     """x ** y computed in floats, elementwise.
 
+    Args:
+      x: an array or scalar.
+      y: the exponent; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      A float or complex array of the joint shape.
+
     Example:
       >>> jnp.float_power(2, 3)
       Array(8., dtype=float32, weak_type=True)
@@ -228,6 +260,13 @@ def minimum(x: ArrayLike, y: ArrayLike, /) -> Array:
 def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The greater of x1 and x2, elementwise; of a number and NaN the number.
 
+    Args:
+      x1: an array or scalar.
+      x2: an array or scalar; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      An array of the joint shape and of the promoted dtype.
+
     Example:
       >>> jnp.fmax(jnp.array([1.0, jnp.nan]), 0.5)
       Array([1. , 0.5], dtype=float32)
@@ -238,6 +277,13 @@ def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
 @fused
 def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The lesser of x1 and x2, elementwise; of a number and NaN the number.
+
+    Args:
+      x1: an array or scalar.
+      x2: an array or scalar; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      An array of the joint shape and of the promoted dtype.
 
     Example:
       >>> jnp.fmin(jnp.array([1.0, jnp.nan]), 0.5)
@@ -278,6 +324,13 @@ atan2 = alias(arctan2, "atan2")
 @fused
 def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """sqrt(x1**2 + x2**2), elementwise, without overflow on the way; inf if either is infinite.
+
+    Args:
+      x1: an array or scalar of real numbers.
+      x2: an array or scalar of real numbers; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      A float array of the joint shape.
 
     Raises:
       ValueError: for complex numbers.
@@ -326,6 +379,16 @@ def _hypot_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[An
 def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The step function: 0 below 0, x2 at 0, 1 above, elementwise.
 
+    Args:
+      x1: an array or scalar of real numbers.
+      x2: the value at 0; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      A float array of the joint shape.
+
+    Raises:
+      TypeError: for complex numbers.
+
     Example:
       >>> jnp.heaviside(jnp.array([-1.0, 0.0, 1.0]), 0.5)
       Array([0. , 0.5, 1. ], dtype=float32)
@@ -343,6 +406,16 @@ def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 @fused
 def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
     """Greatest common divisor of integers, elementwise, by Euclid's algorithm; gcd(0, 0) is 0.
+
+    Args:
+      x1: an array or scalar of integers.
+      x2: an array or scalar of integers; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      An integer array of the joint shape.
+
+    Raises:
+      ValueError: if an argument is not of integers.
 
     Example:
       >>> jnp.gcd(12, 18)
@@ -367,6 +440,16 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
 @fused
 def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
     """Least common multiple of integers, elementwise; 0 if either is 0.
+
+    Args:
+      x1: an array or scalar of integers.
+      x2: an array or scalar of integers; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      An integer array of the joint shape.
+
+    Raises:
+      ValueError: if an argument is not of integers.
 
     Example:
       >>> jnp.lcm(4, 6)

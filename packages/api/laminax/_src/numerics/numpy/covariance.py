@@ -116,6 +116,18 @@ def _cov(m: ArrayLike, y: Any, fweights: Any, aweights: ArrayLike | None, rowvar
 def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike | None = None) -> Array:
     """The matrix of correlation coefficients of variables; parameters as for `cov`.
 
+    Args:
+      x: the variables, [variables, observations], or one variable.
+      y: further variables.
+      rowvar: whether rows are the variables, or columns.
+      dtype: the dtype of the result, floating or complex.
+
+    Returns:
+      The matrix [variables, variables] of coefficients, from -1 to 1.
+
+    Raises:
+      ValueError: if the dtype is neither floating nor complex.
+
     Example:
       >>> jnp.corrcoef(jnp.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
       Array([[ 1., -1.],

@@ -179,6 +179,9 @@ def eye(N: int, M: int | None = None, k: Any = 0, dtype: DTypeLike | None = None
     Returns:
       An array of shape [N, M].
 
+    Raises:
+      ValueError: if a size is negative.
+
     Example:
       >>> jnp.eye(2)
       Array([[1., 0.],
@@ -207,6 +210,13 @@ def _eye(rows: Any, columns: Any, k: ArrayLike, dtype: np.dtype) -> Any:
 
 def identity(n: int, dtype: DTypeLike | None = None) -> Array:
     """The identity matrix of shape [n, n].
+
+    Args:
+      n: the number of rows and of columns.
+      dtype: the dtype, by default the default float.
+
+    Raises:
+      ValueError: if n is negative.
 
     Example:
       >>> jnp.identity(2)

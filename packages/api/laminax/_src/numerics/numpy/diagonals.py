@@ -142,6 +142,13 @@ def _tri(k: ArrayLike, shape: Any, dtype: np.dtype) -> Array:
 def tril(m: ArrayLike, k: int = 0) -> Array:
     """The matrices in the last two axes with zeros above diagonal k.
 
+    Args:
+      m: an array of at least two axes.
+      k: the diagonal: 0 is the main one, positive ones are above it.
+
+    Returns:
+      An array like m.
+
     Example:
       >>> jnp.tril(jnp.ones((2, 2)))
       Array([[1., 0.],
@@ -152,6 +159,13 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
 
 def triu(m: ArrayLike, k: int = 0) -> Array:
     """The matrices in the last two axes with zeros below diagonal k.
+
+    Args:
+      m: an array of at least two axes.
+      k: the diagonal: 0 is the main one, positive ones are above it.
+
+    Returns:
+      An array like m.
 
     Example:
       >>> jnp.triu(jnp.ones((2, 2)))
@@ -248,6 +262,13 @@ def _diag(v: ArrayLike, k: int) -> Array:
 def diagflat(v: ArrayLike, k: int = 0) -> Array:
     """A matrix with the elements of the flat v on diagonal k.
 
+    Args:
+      v: an array.
+      k: the diagonal: 0 is the main one, positive ones are above it.
+
+    Returns:
+      A square matrix of v's dtype with v.size + |k| rows.
+
     Example:
       >>> jnp.diagflat(jnp.array([1, 2]))
       Array([[1, 0],
@@ -267,6 +288,10 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
 
     Returns:
       A changed copy of a.
+
+    Raises:
+      NotImplementedError: if wrap is True.
+      ValueError: if a has fewer than two axes, or more of different sizes; or inplace is True.
 
     Example:
       >>> jnp.fill_diagonal(jnp.zeros((2, 2)), 5, inplace=False)
@@ -289,6 +314,16 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
 def diag_indices(n: int, ndim: int = 2) -> tuple:
     """The indices of the main diagonal of an array with `ndim` axes of size n.
 
+    Args:
+      n: the size of each axis.
+      ndim: the number of axes.
+
+    Returns:
+      One integer array [n] for each axis.
+
+    Raises:
+      ValueError: if n or ndim is negative or too large.
+
     Example:
       >>> jnp.diag_indices(2)
       (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
@@ -304,6 +339,15 @@ def diag_indices(n: int, ndim: int = 2) -> tuple:
 def diag_indices_from(arr: ArrayLike) -> tuple:
     """The indices of the main diagonal of an array with equal sizes.
 
+    Args:
+      arr: an array of at least two axes, all of one size.
+
+    Returns:
+      One integer array for each axis.
+
+    Raises:
+      ValueError: if it has fewer axes, or sizes that differ.
+
     Example:
       >>> jnp.diag_indices_from(jnp.ones((2, 2)))
       (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
@@ -317,6 +361,14 @@ def diag_indices_from(arr: ArrayLike) -> tuple:
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple:
     """The indices of the lower triangle, at and below diagonal k, of an [n, m] matrix.
 
+    Args:
+      n: the number of rows.
+      k: the diagonal: 0 is the main one, positive ones are above it.
+      m: the number of columns, by default n.
+
+    Returns:
+      The row and the column of each place, two integer arrays.
+
     Example:
       >>> jnp.tril_indices(2)
       (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
@@ -326,6 +378,14 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple:
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple:
     """The indices of the upper triangle, at and above diagonal k, of an [n, m] matrix.
+
+    Args:
+      n: the number of rows.
+      k: the diagonal: 0 is the main one, positive ones are above it.
+      m: the number of columns, by default n.
+
+    Returns:
+      The row and the column of each place, two integer arrays.
 
     Example:
       >>> jnp.triu_indices(2)
@@ -371,6 +431,13 @@ def _size_above(n: DimSize, m: DimSize, k: DimSize) -> DimSize:
 def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple:
     """The indices of the lower triangle of a matrix.
 
+    Args:
+      arr: a matrix.
+      k: as for `tril_indices`.
+
+    Returns:
+      The row and the column of each place, two integer arrays.
+
     Example:
       >>> jnp.tril_indices_from(jnp.ones((2, 2)))
       (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
@@ -380,6 +447,13 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple:
 
 def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple:
     """The indices of the upper triangle of a matrix.
+
+    Args:
+      arr: a matrix.
+      k: as for `triu_indices`.
+
+    Returns:
+      The row and the column of each place, two integer arrays.
 
     Example:
       >>> jnp.triu_indices_from(jnp.ones((2, 2)))
@@ -398,6 +472,15 @@ def _matrix_args(name: str, arr: Any, k: Any) -> Any:
 def mask_indices(n: int, mask_func: Any, k: int = 0, *, size: int | None = None) -> tuple:
     """The indices where `mask_func(ones((n, n)), k)` is not 0, such as those of a triangle with `triu`.
 
+    Args:
+      n: the number of rows and of columns.
+      mask_func: takes a matrix and k; returns a matrix of the same shape.
+      k: the second argument of the function.
+      size: how many places there are in the result, where the function's result is traced.
+
+    Returns:
+      The row and the column of each place, two integer arrays.
+
     Example:
       >>> jnp.mask_indices(2, jnp.triu)
       (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
@@ -407,6 +490,14 @@ def mask_indices(n: int, mask_func: Any, k: int = 0, *, size: int | None = None)
 
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
     """Matrix of the powers of a vector: column i is x**(N - 1 - i), or x**i if increasing.
+
+    Args:
+      x: a vector.
+      N: the number of columns, by default that of x's elements.
+      increasing: whether the powers increase from left to right.
+
+    Returns:
+      A matrix [x.size, N].
 
     Example:
       >>> jnp.vander(jnp.array([1, 2, 3]))

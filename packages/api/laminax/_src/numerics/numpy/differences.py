@@ -176,6 +176,14 @@ def _diff(a: ArrayLike, prepend: Any, append: Any, n: int, axis: int) -> Array:
 def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Array:
     """Differences of neighbours in the flat array, with values put before and after them.
 
+    Args:
+      ary: an array.
+      to_end: values put behind the differences; None for none.
+      to_begin: values put in front of them; None for none.
+
+    Returns:
+      A vector of ary's dtype.
+
     Example:
       >>> jnp.ediff1d(jnp.array([1, 4, 9]))
       Array([3, 5], dtype=int32)

@@ -143,6 +143,13 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, *, siz
       fill_value: what the missing ones are filled with, a scalar.
       out: must be None.
 
+    Returns:
+      An array like a with as many slices along the axis as there are true elements, or `size`.
+
+    Raises:
+      ValueError: if the condition is not of rank 1, or true beyond the end of the axis.
+      ConcretizationTypeError: if the condition is traced and size is not given.
+
     Example:
       >>> jnp.compress(jnp.array([True, False, True]), jnp.array([1, 2, 3]))
       Array([1, 3], dtype=int32)

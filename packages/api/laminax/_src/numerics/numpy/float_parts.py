@@ -30,6 +30,16 @@ if TYPE_CHECKING:
 def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """|x1| with the sign of x2, elementwise; signed zeros count.
 
+    Args:
+      x1: an array or scalar of real numbers.
+      x2: an array or scalar of real numbers; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      A float array of the joint shape.
+
+    Raises:
+      TypeError: for complex numbers.
+
     Example:
       >>> jnp.copysign(jnp.array([1.0, 2.0]), jnp.array([-0.0, 3.0]))
       Array([-1.,  2.], dtype=float32)
@@ -115,6 +125,12 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       x1: an array or scalar of real numbers.
       x2: an array or scalar of integers.
 
+    Returns:
+      A float array of the joint shape.
+
+    Raises:
+      ValueError: if x1 is complex, or x2 are no integers.
+
     Example:
       >>> jnp.ldexp(jnp.array([0.5]), 4)
       Array([8.], dtype=float32)
@@ -190,6 +206,10 @@ def _frexp(x: ArrayLike) -> list[Array]:
 @fused
 def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
     """Splits x into its fraction and its whole part, both with x's sign, elementwise; the fraction of an infinity is zero.
+
+    Args:
+      x: an array or scalar of real numbers.
+      out: must be None.
 
     Returns:
       (fraction, whole).

@@ -159,6 +159,9 @@ def histogram(a: ArrayLike, bins: ArrayLike = 10, range: Sequence | None = None,
     Returns:
       (counts, edges).
 
+    Raises:
+      ValueError: if the weights have another shape than a, or as for `histogram_bin_edges`.
+
     Example:
       >>> jnp.histogram(jnp.array([1.0, 2.0, 2.5]), bins=2)
       (Array([1., 2.], dtype=float32), Array([1.  , 1.75, 2.5 ], dtype=float32))
@@ -240,6 +243,9 @@ def histogramdd(sample: ArrayLike, bins: Any = 10, range: Sequence | None = None
 
     Returns:
       (counts, list of edges).
+
+    Raises:
+      ValueError: if sample is not of rank 2; if bins or range do not have one entry for each dimension, or weights not one for each point.
 
     Example:
       >>> jnp.histogramdd(jnp.ones((3, 2)), bins=1)[0]

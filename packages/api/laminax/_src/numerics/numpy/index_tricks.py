@@ -149,6 +149,15 @@ s_, index_exp = np.s_, np.index_exp
 def ix_(*args: ArrayLike) -> tuple:
     """Index arrays for the product of index vectors: each gets an axis of its own; bool vectors mean where they hold.
 
+    Args:
+      *args: vectors of integers or bools.
+
+    Returns:
+      One array for each vector: vector i along axis i, all other axes of size 1.
+
+    Raises:
+      ValueError: if an argument is not of rank 1.
+
     Example:
       >>> [x.shape for x in jnp.ix_(jnp.array([0, 1]), jnp.array([0, 1, 2]))]
       [(2, 1), (1, 3)]
@@ -174,6 +183,10 @@ def unravel_index(indices: ArrayLike, shape: Any) -> tuple:
 
     Returns:
       One integer array for each axis.
+
+    Raises:
+      TypeError: if the shape has something else than integers.
+      ValueError: if a size is negative.
 
     Example:
       >>> jnp.unravel_index(jnp.array([1, 5]), (2, 3))
@@ -270,6 +283,15 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_i
       axis: the axis; None takes the array as flat.
       assume_unique_indices: the caller's word that integers do not repeat, which then may be traced.
 
+    Returns:
+      An array like arr with fewer elements along the axis.
+
+    Raises:
+      TypeError: if obj is a list or tuple.
+      ValueError: if the axis is out of range, or a mask is not as long as it.
+      IndexError: if an integer is out of bounds.
+      ConcretizationTypeError: if obj is traced and must be known.
+
     Example:
       >>> jnp.delete(jnp.array([1, 2, 3]), 1)
       Array([1, 3], dtype=int32)
@@ -320,6 +342,14 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
         function is traced.
       values: what to put in; converted to arr's dtype.
       axis: the axis; None takes the array as flat.
+
+    Returns:
+      An array like arr with more elements along the axis.
+
+    Raises:
+      TypeError: if the positions are no integers.
+      ValueError: if the axis is out of range.
+      ConcretizationTypeError: if several positions are traced.
 
     Example:
       >>> jnp.insert(jnp.array([1, 3]), 1, 2)

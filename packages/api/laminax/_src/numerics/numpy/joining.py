@@ -126,6 +126,17 @@ def _stack(arrays: Sequence[Any], axis: int, dtype: Any) -> Array:
 def vstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Joins arrays along the first axis; those of one axis become rows.
 
+    Args:
+      tup: a sequence of arrays, or an array whose first axis numbers them.
+      dtype: the dtype of the result, by default the promoted one.
+
+    Returns:
+      An array of at least two axes.
+
+    Raises:
+      ValueError: if there are no arrays.
+      ShapeError: if the sizes of other axes differ.
+
     Example:
       >>> jnp.vstack([jnp.array([1, 2]), jnp.array([3, 4])])
       Array([[1, 2],
@@ -138,6 +149,17 @@ def vstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> 
 def hstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Joins arrays along the second axis, or along the first if they have one.
 
+    Args:
+      tup: a sequence of arrays, or an array whose first axis numbers them.
+      dtype: the dtype of the result, by default the promoted one.
+
+    Returns:
+      An array of at least one axis.
+
+    Raises:
+      ValueError: if there are no arrays.
+      ShapeError: if the sizes of other axes differ.
+
     Example:
       >>> jnp.hstack([jnp.array([1, 2]), jnp.array([3])])
       Array([1, 2, 3], dtype=int32)
@@ -148,6 +170,17 @@ def hstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> 
 
 def dstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Joins arrays along the third axis, after `atleast_3d`.
+
+    Args:
+      tup: a sequence of arrays, or an array whose first axis numbers them.
+      dtype: the dtype of the result, by default the promoted one.
+
+    Returns:
+      An array of at least three axes.
+
+    Raises:
+      ValueError: if there are no arrays.
+      ShapeError: if the sizes of other axes differ.
 
     Example:
       >>> jnp.dstack([jnp.array([1, 2]), jnp.array([3, 4])])
@@ -220,6 +253,18 @@ def _block(x: Any, rank: int, depth: int) -> Array:
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """Joins two arrays along an axis; None joins them as flat arrays.
 
+    Args:
+      arr: an array.
+      values: an array; of arr's shape but for the axis, unless that is None.
+      axis: the axis; None takes both as flat.
+
+    Returns:
+      An array of the promoted dtype.
+
+    Raises:
+      ValueError: if the axis is out of range.
+      ShapeError: if the sizes of other axes differ.
+
     Example:
       >>> jnp.append(jnp.array([1, 2]), jnp.array([3]))
       Array([1, 2, 3], dtype=int32)
@@ -254,6 +299,14 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list:
 def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list:
     """Cuts an array into pieces along an axis; as `split`, but the first pieces may be one longer.
 
+    Args:
+      ary: an array.
+      indices_or_sections: the number of pieces, or a sequence of the positions where it is cut.
+      axis: the axis.
+
+    Returns:
+      A list of arrays.
+
     Example:
       >>> jnp.array_split(jnp.arange(5), 2)
       [Array([0, 1, 2], dtype=int32), Array([3, 4], dtype=int32)]
@@ -264,6 +317,13 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
 def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list:
     """Cuts an array along its first axis; see `split`.
 
+    Args:
+      ary: an array.
+      indices_or_sections: the number of pieces, or a sequence of the positions where it is cut.
+
+    Returns:
+      A list of arrays.
+
     Example:
       >>> jnp.vsplit(jnp.array([[1, 2], [3, 4]]), 2)
       [Array([[1, 2]], dtype=int32), Array([[3, 4]], dtype=int32)]
@@ -273,6 +333,13 @@ def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list:
 
 def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list:
     """Cuts an array along its second axis, or its only one; see `split`.
+
+    Args:
+      ary: an array.
+      indices_or_sections: the number of pieces, or a sequence of the positions where it is cut.
+
+    Returns:
+      A list of arrays.
 
     Example:
       >>> jnp.hsplit(jnp.array([[1, 2], [3, 4]]), 2)
@@ -285,6 +352,13 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list:
 
 def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list:
     """Cuts an array along its third axis; see `split`.
+
+    Args:
+      ary: an array.
+      indices_or_sections: the number of pieces, or a sequence of the positions where it is cut.
+
+    Returns:
+      A list of arrays.
 
     Example:
       >>> [x.shape for x in jnp.dsplit(jnp.ones((1, 2, 4)), 2)]
@@ -321,6 +395,13 @@ def _split(name: str, ary: ArrayLike, indices_or_sections: Any, axis: int) -> li
 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple:
     """The pieces of an array along an axis, without it.
+
+    Args:
+      x: an array of at least one axis.
+      axis: the axis.
+
+    Returns:
+      A tuple of arrays, one for each element of the axis.
 
     Raises:
       ValueError: for a scalar.

@@ -263,6 +263,13 @@ def isinf(x: ArrayLike, /) -> Array:
 def isposinf(x: ArrayLike, /, out: None = None) -> Array:
     """Whether x is +inf, elementwise.
 
+    Args:
+      x: an array or scalar of real numbers.
+      out: must be None.
+
+    Returns:
+      A bool array of x's shape.
+
     Raises:
       ValueError: for complex numbers.
 
@@ -275,6 +282,13 @@ def isposinf(x: ArrayLike, /, out: None = None) -> Array:
 
 def isneginf(x: ArrayLike, /, out: None = None) -> Array:
     """Whether x is -inf, elementwise.
+
+    Args:
+      x: an array or scalar of real numbers.
+      out: must be None.
+
+    Returns:
+      A bool array of x's shape.
 
     Raises:
       ValueError: for complex numbers.
@@ -299,6 +313,15 @@ def _is_infinity(name: str, infinity: float, x: Any, out: Any) -> Array:
 @fused
 def signbit(x: ArrayLike, /) -> Array:
     """Whether the sign bit of x is set, elementwise; so it is for -0.0.
+
+    Args:
+      x: an array or scalar of real numbers.
+
+    Returns:
+      A bool array of x's shape.
+
+    Raises:
+      ValueError: for complex numbers.
 
     Example:
       >>> jnp.signbit(jnp.array([-0.0, 1.0]))
@@ -465,6 +488,10 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
 
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Whether two arrays broadcast to one shape and are equal there.
+
+    Args:
+      a1: an array.
+      a2: an array.
 
     Returns:
       A bool scalar.

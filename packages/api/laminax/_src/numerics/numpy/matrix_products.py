@@ -125,6 +125,13 @@ def _matmul(a: ArrayLike, b: ArrayLike, precision: str | None, preferred: Any) -
 def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Products of matrices [..., m, n] and vectors [..., n], leading axes broadcast; the result is [..., m].
 
+    Args:
+      x1: matrices, [..., m, n].
+      x2: vectors, [..., n].
+
+    Raises:
+      ValueError: if an argument has too few axes.
+
     Example:
       >>> jnp.matvec(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))
       Array([3, 7], dtype=int32)
@@ -139,6 +146,13 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 @fused
 def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Products of conjugated vectors [..., n] and matrices [..., n, m], leading axes broadcast; the result is [..., m].
+
+    Args:
+      x1: vectors, [..., n].
+      x2: matrices, [..., n, m].
+
+    Raises:
+      ValueError: if an argument has too few axes.
 
     Example:
       >>> jnp.vecmat(jnp.array([1, 1]), jnp.array([[1, 2], [3, 4]]))
@@ -227,6 +241,14 @@ def _inner(a: ArrayLike, b: ArrayLike, precision: Any, preferred: Any) -> Array:
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """Products of all elements of the flat a with all of the flat b: [m, n].
 
+    Args:
+      a: an array of m elements.
+      b: an array of n elements.
+      out: must be None.
+
+    Returns:
+      A matrix of the promoted dtype.
+
     Example:
       >>> jnp.outer(jnp.array([1, 2]), jnp.array([3, 4]))
       Array([[3, 4],
@@ -296,6 +318,13 @@ def _tensordot(a: Any, b: Any, axes: Any, precision: Precision | str | None, pre
 @fused
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
     """Kronecker product: each element of a replaced by its product with b.
+
+    Args:
+      a: an array.
+      b: an array; the one with fewer axes gets axes of size 1 in front.
+
+    Returns:
+      An array of the promoted dtype; its sizes are the products of those of a and b.
 
     Example:
       >>> jnp.kron(jnp.eye(2), jnp.array([[1.0, 2.0]]))

@@ -77,6 +77,9 @@ def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str | None = None, *, inplac
     Returns:
       A changed copy of a.
 
+    Raises:
+      ValueError: for another mode, or if inplace is True.
+
     Example:
       >>> jnp.put(jnp.zeros(3), jnp.array([1]), 5.0, inplace=False)
       Array([0., 5., 0.], dtype=float32)

@@ -92,6 +92,13 @@ def _of_rank(coefficient: Any, shape: tuple) -> Any:
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     """The sum of two polynomials.
 
+    Args:
+      a1: coefficients, of the highest power first.
+      a2: likewise.
+
+    Returns:
+      The coefficients, as many as the longer argument has.
+
     Example:
       >>> jnp.polyadd(jnp.array([1, 2]), jnp.array([1, 0, 0]))
       Array([1, 1, 2], dtype=int32)
@@ -101,6 +108,13 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
 
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     """The difference of two polynomials.
+
+    Args:
+      a1: coefficients, of the highest power first.
+      a2: likewise.
+
+    Returns:
+      The coefficients, as many as the longer argument has.
 
     Example:
       >>> jnp.polysub(jnp.array([1, 2]), jnp.array([1, 0, 0]))
@@ -151,6 +165,9 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
     Returns:
       (quotient, remainder).
 
+    Raises:
+      ValueError: if v has no coefficients.
+
     Example:
       >>> jnp.polydiv(jnp.array([1.0, 3.0, 2.0]), jnp.array([1.0, 1.0]))
       (Array([1., 2.], dtype=float32), Array([0., 0., 0.], dtype=float32))
@@ -171,6 +188,16 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
 
 def polyder(p: ArrayLike, m: int = 1) -> Array:
     """The m-th derivative of a polynomial.
+
+    Args:
+      p: the coefficients, of the highest power first.
+      m: how often, 0 or more.
+
+    Returns:
+      The coefficients of the derivative, floats or complex numbers.
+
+    Raises:
+      ValueError: if m is negative, or p is a scalar.
 
     Example:
       >>> jnp.polyder(jnp.array([1, 2, 3]))
@@ -200,6 +227,12 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
       m: how often.
       k: the constants of integration, one for each time, by default 0.
 
+    Returns:
+      The coefficients of the integral, floats or complex numbers.
+
+    Raises:
+      ValueError: if m is negative, p is a scalar, or k has another number of entries.
+
     Example:
       >>> jnp.polyint(jnp.array([2.0, 1.0]))
       Array([1., 1., 0.], dtype=float32)
@@ -226,6 +259,15 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
 
 def poly(seq_of_zeros: ArrayLike) -> Array:
     """The polynomial with given roots, or the characteristic polynomial of a square matrix.
+
+    Args:
+      seq_of_zeros: the roots, a vector; or a square matrix.
+
+    Returns:
+      The coefficients, of the highest power first, floats or complex numbers.
+
+    Raises:
+      ValueError: if it is neither a vector nor a square matrix.
 
     Example:
       >>> jnp.poly(jnp.array([1.0, 2.0]))
@@ -259,6 +301,10 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
 
     Returns:
       A complex vector.
+
+    Raises:
+      ValueError: if p is not of rank 1.
+      ConcretizationTypeError: if p is traced and strip_zeros is True.
 
     Example:
       >>> jnp.sort(jnp.roots(jnp.array([1.0, -3.0, 2.0])).real).round(3)

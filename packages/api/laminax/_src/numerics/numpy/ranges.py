@@ -281,6 +281,9 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     Returns:
       One array for each argument.
 
+    Raises:
+      ValueError: if copy is False, for another indexing, or if an argument has more than one axis.
+
     Example:
       >>> jnp.meshgrid(jnp.array([1, 2]), jnp.array([3, 4]))
       (Array([[1, 2],

@@ -42,6 +42,13 @@ if TYPE_CHECKING:
 def tile(A: ArrayLike, reps: int | Sequence[int]) -> Array:
     """Repeats an array as a whole, reps[i] times along axis i; missing axes and counts are added in front.
 
+    Args:
+      A: an array.
+      reps: how often along each axis, an integer or a sequence of them.
+
+    Returns:
+      An array of A's dtype; its sizes are those of A times the counts.
+
     Example:
       >>> jnp.tile(jnp.array([1, 2]), 2)
       Array([1, 2, 1, 2], dtype=int32)
@@ -197,6 +204,16 @@ def _roll_by_traced(a: ArrayLike, shifts: Sequence[ArrayLike], axes: tuple[int, 
 
 def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
     """The elements, repeated as often as needed or cut off, in another shape.
+
+    Args:
+      a: an array.
+      new_shape: the shape of the result.
+
+    Returns:
+      An array of a's dtype; zeros, if a has no elements.
+
+    Raises:
+      ValueError: if a size is negative.
 
     Example:
       >>> jnp.resize(jnp.array([1, 2]), (2, 3))

@@ -60,6 +60,13 @@ def ndim(a: Any) -> int:
 def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
     """The number of elements of an array or scalar, or along some of its axes; of a list too, which is deprecated.
 
+    Args:
+      a: an array or scalar.
+      axis: the axis or axes; None is all.
+
+    Raises:
+      ValueError: if an axis is out of range or given twice.
+
     Example:
       >>> jnp.size(jnp.ones((2, 3)))
       6
@@ -144,6 +151,9 @@ def _resolved_symbolic_shape(a: Any, new: tuple[Any, ...], rest: Any) -> tuple[A
 def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
     """The elements in one axis; parameters as for `reshape`.
 
+    Raises:
+      NotImplementedError: for the order "K".
+
     Example:
       >>> jnp.ravel(jnp.array([[1, 2], [3, 4]]))
       Array([1, 2, 3, 4], dtype=int32)
@@ -192,6 +202,13 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
 def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     """Adds axes of size 1, at the given places of the result.
 
+    Args:
+      a: an array.
+      axis: the place or places, negative ones from the end of the result.
+
+    Returns:
+      An array of a's dtype.
+
     Raises:
       ValueError: if a place is out of range or given twice.
 
@@ -209,6 +226,14 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
 
 def broadcast_to(array: ArrayLike, shape: int | Sequence[int], *, out_sharding: Any = None) -> Array:
     """Repeats an array along new leading axes and axes of size 1, to a shape.
+
+    Args:
+      array: an array.
+      shape: the shape of the result.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Returns:
+      An array of this shape.
 
     Raises:
       ValueError: if the array does not broadcast to the shape.
@@ -314,6 +339,16 @@ def _with_axes(x: ArrayLike, axes: tuple[int, ...]) -> Array:
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Reorders the axes: axis i of the result is axis axes[i] of the argument; by default they are reversed.
 
+    Args:
+      a: an array.
+      axes: a permutation of the axes; None reverses them.
+
+    Returns:
+      An array of a's dtype.
+
+    Raises:
+      ValueError: if axes is no permutation.
+
     Example:
       >>> jnp.transpose(jnp.array([[1, 2], [3, 4]]))
       Array([[1, 3],
@@ -357,6 +392,17 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """Swaps two axes.
 
+    Args:
+      a: an array.
+      axis1: the one axis.
+      axis2: the other.
+
+    Returns:
+      An array of a's dtype.
+
+    Raises:
+      ValueError: if an axis is out of range.
+
     Example:
       >>> jnp.swapaxes(jnp.ones((2, 3, 4)), 0, 2).shape
       (4, 3, 2)
@@ -376,6 +422,14 @@ def _swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
 
 def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Moves axes to other places; the rest stay in order.
+
+    Args:
+      a: an array.
+      source: the axis or axes.
+      destination: where each of them is in the result.
+
+    Returns:
+      An array of a's dtype.
 
     Raises:
       ValueError: if the numbers of sources and destinations differ, or an axis is out of range or given twice.
@@ -406,6 +460,17 @@ def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """Moves an axis to before another one; `moveaxis` says it more clearly.
 
+    Args:
+      a: an array.
+      axis: the axis.
+      start: the axis before which it is put.
+
+    Returns:
+      An array of a's dtype.
+
+    Raises:
+      ValueError: if axis or start is out of range.
+
     Example:
       >>> jnp.rollaxis(jnp.ones((2, 3, 4)), 2).shape
       (4, 2, 3)
@@ -421,6 +486,16 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
 
 def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """Reverses the order of the elements along axes; None is all.
+
+    Args:
+      m: an array.
+      axis: the axis or axes; None is all.
+
+    Returns:
+      An array like m.
+
+    Raises:
+      ValueError: if an axis is out of range or given twice.
 
     Example:
       >>> jnp.flip(jnp.array([[1, 2], [3, 4]]), 1)
@@ -456,6 +531,17 @@ def flipud(m: ArrayLike) -> Array:
 @fused(static_argnames=("k", "axes"))
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """Rotates by k quarter turns in the plane of two axes, from the first towards the second.
+
+    Args:
+      m: an array of at least two axes.
+      k: how often, an integer; negative ones rotate the other way.
+      axes: the two axes of the plane.
+
+    Returns:
+      An array of m's dtype.
+
+    Raises:
+      ValueError: if m has fewer than two axes, or axes are out of range or equal.
 
     Example:
       >>> jnp.rot90(jnp.array([[1, 2], [3, 4]]))

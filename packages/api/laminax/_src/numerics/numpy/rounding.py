@@ -81,6 +81,15 @@ abs = alias(absolute, "abs")
 def fabs(x: ArrayLike, /) -> Array:
     """|x| of real numbers, elementwise; integers are taken as floats.
 
+    Args:
+      x: an array or scalar of real numbers.
+
+    Returns:
+      A float array of x's shape.
+
+    Raises:
+      TypeError: for complex numbers.
+
     Example:
       >>> jnp.fabs(jnp.array([-1.5, 2.0]))
       Array([1.5, 2. ], dtype=float32)

@@ -11,7 +11,7 @@ from laminax_ir.types import dtypes
 from laminax._src.numerics.numpy.conversion import array
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import ArrayLike, DTypeLike
+    from laminax_ir.types.annotations import DTypeLike
 
 
 class ScalarType(type):
@@ -58,6 +58,10 @@ finfo, iinfo = dtypes.finfo, dtypes.iinfo
 def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     """Whether a dtype lies at or below another, or an abstract type such as `floating`, in the hierarchy of types.
 
+    Args:
+      arg1: a dtype, or an abstract type.
+      arg2: a dtype, or an abstract type.
+
     Example:
       >>> jnp.issubdtype(jnp.float32, jnp.floating)
       True
@@ -69,8 +73,12 @@ def _plain(x: Any) -> Any:
     return x.dtype.type if isinstance(x, ScalarType) else x
 
 
-def promote_types(a: ArrayLike, b: ArrayLike) -> np.dtype:
+def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype:
     """The dtype that two dtypes promote to.
+
+    Args:
+      a: a dtype.
+      b: a dtype.
 
     Raises:
       ValueError: if there is none.

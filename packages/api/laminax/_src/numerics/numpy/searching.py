@@ -150,6 +150,9 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str 
     Returns:
       An integer array of x's shape.
 
+    Raises:
+      ValueError: if bins is not of rank 1, or for another method.
+
     Example:
       >>> jnp.digitize(jnp.array([0.5, 2.5]), jnp.array([0.0, 1.0, 2.0]))
       Array([1, 3], dtype=int32)

@@ -266,6 +266,9 @@ def isin(element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = Fal
     Returns:
       A bool array of element's shape.
 
+    Raises:
+      ValueError: for another method.
+
     Example:
       >>> jnp.isin(jnp.array([1, 2, 3]), jnp.array([2, 5]))
       Array([False,  True, False], dtype=bool)

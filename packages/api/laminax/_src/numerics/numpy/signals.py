@@ -166,6 +166,13 @@ def hanning(M: int) -> Array:
 def kaiser(M: int, beta: ArrayLike) -> Array:
     """Kaiser's window of M points with shape parameter beta, a scalar.
 
+    Args:
+      M: the number of points.
+      beta: the shape parameter, a scalar: 0 is a rectangle, larger ones are narrower.
+
+    Returns:
+      A float vector [M].
+
     Example:
       >>> jnp.kaiser(3, 0.0)
       Array([1., 1., 1.], dtype=float32)

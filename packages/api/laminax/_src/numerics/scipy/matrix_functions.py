@@ -281,6 +281,9 @@ def funm(A: ArrayLike, func: Callable, disp: bool = True) -> Any:
     Returns:
       The matrix [n, n], complex, and without `disp` an estimate of its relative error.
 
+    Raises:
+      TypeError: if func is not callable.
+
     Example:
       >>> funm(jnp.array([[1., 1.], [0., 2.]]), jnp.exp)
       Array([[2.7182817+0.j, 4.6707745+0.j],

@@ -263,6 +263,12 @@ def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) ->
       arr: an array of the same shape.
       assume_unique: whether every entry has the element; otherwise only the first of those at the same place, so that they add up to it.
         None for what is known of sparr.
+
+    Returns:
+      A sparse array with the entries' places of `sparr`.
+
+    Raises:
+      ValueError: if arr has another shape than `sparr`.
     """
     arr = jnp.asarray(arr)
     if arr.shape != sparr.shape:

@@ -124,6 +124,9 @@ def coo_fromdense(mat: Any, *, nse: int | None = None, index_dtype: Any = np.int
       mat: a matrix.
       nse: how many entries to store; as many as are needed if None, which cannot be found in a trace.
       index_dtype: of the rows and columns.
+
+    Raises:
+      ValueError: if mat is not of rank 2.
     """
     mat = jnp.asarray(mat)
     if mat.ndim != 2:

@@ -174,6 +174,13 @@ def bcoo_broadcast_in_dim(mat: BCOO, *, shape: Sequence[int], broadcast_dimensio
       shape: of the result.
       broadcast_dimensions: for each axis of `mat` where it is in the result, increasing.
       sharding: must be None.
+
+    Returns:
+      A sparse array of this shape.
+
+    Raises:
+      NotImplementedError: if a sharding is given.
+      ValueError: if broadcast_dimensions do not say where the axes go, or a size does not fit.
     """
     if sharding is not None:
         raise NotImplementedError(f"bcoo_broadcast_in_dim: sharding must be None, got {sharding!r}")

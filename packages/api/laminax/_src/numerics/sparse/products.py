@@ -136,6 +136,9 @@ def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers:
 
     Returns:
       An array [*batch, nse, *dense], 0 for places beyond the result.
+
+    Raises:
+      ValueError: if the places have more axes than the result.
     """
     A, B, indices = jnp.asarray(A), jnp.asarray(B), jnp.asarray(indices)  # noqa: N806
     numbers = _canonical(dimension_numbers)

@@ -37,6 +37,9 @@ def bcoo_slice(mat: BCOO, *, start_indices: Sequence[int], limit_indices: Sequen
 
     Returns:
       A sparse array of the same layout.
+
+    Raises:
+      ValueError: if an index is out of range, a stride is not positive, or there is not one for each axis.
     """
     start, limit = tuple(map(operator.index, start_indices)), tuple(map(operator.index, limit_indices))
     stride = (1,) * mat.ndim if strides is None else tuple(map(operator.index, strides))
@@ -67,6 +70,9 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
 
     Returns:
       A sparse array of the same layout.
+
+    Raises:
+      ValueError: if there are not as many starts and sizes as axes, or a size is larger than the array's.
     """
     sizes = tuple(map(operator.index, slice_sizes))
     start_indices = list(start_indices)
