@@ -1,6 +1,7 @@
 """The names that each layer offers to the packages above it: `OFFERS` in the layer's `offers.py`, printed in its README.
 
     python tools/offers.py          # writes the table of each README anew from offers.py
+    python tools/offers.py --count  # prints how many names each package takes of the rooms of the layers below it
 
 `tools/tests/test_offers.py` holds that no other package imports more of a layer than it offers, that the offered names exist and are used,
 and that the READMEs are current. A name that is offered keeps its meaning through 0.2.x; all others may change.
@@ -26,20 +27,35 @@ WHOLE = "*"  # of a module all of whose public names are offered: the operations
 
 @functools.cache
 def used(layer: str) -> dict[str, set[str]]:
-    """The names that other packages take of a layer, by module: imported, in a table of contents, or attributes of an imported module."""
+    """The names that other packages take of a layer, by module."""
     found: dict[str, set[str]] = collections.defaultdict(set)
     for package in FOLDERS:
-        if package == layer:
-            continue
-        for each in imports_of(package):
-            if each.target != layer and not each.target.startswith(layer + "."):
-                continue
-            if each.name is not None:
-                found[each.target].add(each.name)
-        for name, file in modules(package).items():
-            for module, attribute in [*_attributes(file, layer), *_contents(file, layer)]:
-                found[module].add(attribute)
+        for module, names in taken(package, layer).items():
+            found[module] |= names
     return found
+
+
+@functools.cache
+def taken(package: str, layer: str) -> dict[str, set[str]]:
+    """The names that a package takes of a layer, by module: imported, in a table of contents, or attributes of an imported module."""
+    found: dict[str, set[str]] = collections.defaultdict(set)
+    if package == layer:
+        return found
+    for each in imports_of(package):
+        if each.name is not None and (each.target == layer or each.target.startswith(layer + ".")):
+            found[each.target].add(each.name)
+    for name, file in modules(package).items():
+        for module, attribute in [*_attributes(file, layer), *_contents(file, layer)]:
+            found[module].add(attribute)
+    return found
+
+
+def counts(package: str, layer: str) -> dict[str, int]:
+    """How many names a package takes of each room of a layer."""
+    by_room: collections.Counter[str] = collections.Counter()
+    for module, names in taken(package, layer).items():
+        by_room[module.removeprefix(layer).removeprefix(".").partition(".")[0]] += len(names - {WHOLE})
+    return dict(by_room.most_common())
 
 
 def _attributes(file: pathlib.Path, layer: str) -> set[tuple[str, str]]:
@@ -89,6 +105,18 @@ def with_table(text: str, layer: str) -> str:
     return before + table(layer) + rest.partition(END)[2]
 
 
+def print_counts() -> None:
+    """Prints how many names each package takes of each layer, and of which rooms."""
+    for package in FOLDERS:
+        for layer in LAYERS:
+            if found := counts(package, layer):
+                rooms = ", ".join(f"{room or 'the package itself'} {count}" for room, count in found.items())
+                print(f"{package} takes {sum(found.values())} names of {layer}: {rooms}")
+
+
 if __name__ == "__main__":
-    for each in LAYERS:
-        readme(each).write_text(with_table(readme(each).read_text(), each))
+    if sys.argv[1:] == ["--count"]:
+        print_counts()
+    else:
+        for each in LAYERS:
+            readme(each).write_text(with_table(readme(each).read_text(), each))

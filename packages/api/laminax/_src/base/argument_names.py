@@ -25,6 +25,9 @@ def resolve(fun: Callable, argnums: Any, argnames: Any, what: str) -> tuple[tupl
       argnames: a string, an iterable of strings, or None.
       what: "static" or "donate", for messages.
 
+    Returns:
+      The positions and the names; where only one of them was given, the other by the signature.
+
     Raises:
       TypeError: if they are of another type.
       ValueError: if a position or name does not exist in the signature, or names are given and there is no signature.
@@ -65,6 +68,7 @@ def _parameters(fun: Callable) -> list[inspect.Parameter] | None:
 
 
 def int_tuple(value: Any, name: str) -> tuple[int, ...]:
+    """An int, or a collection of ints, as a tuple; TypeError for anything else, which `name` is called in."""
     if isinstance(value, str):
         raise TypeError(f"jit: {name} must be an int or a collection of ints, got the string {value!r}")
     values = (value,) if hasattr(value, "__index__") else tuple(value) if isinstance(value, Iterable) else None
@@ -74,6 +78,7 @@ def int_tuple(value: Any, name: str) -> tuple[int, ...]:
 
 
 def string_tuple(value: Any, name: str) -> tuple[str, ...]:
+    """A string, or a collection of strings, as a tuple; TypeError for anything else, which `name` is called in."""
     values = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else None
     if values is None or not all(isinstance(s, str) for s in values):
         raise TypeError(f"jit: {name} must be a string or a collection of strings, got {value!r}")

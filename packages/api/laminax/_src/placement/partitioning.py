@@ -92,10 +92,9 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
     Raises:
       ValueError: if shardings are over different devices, an argument is not where it must be, or an axis does not divide.
     """
-    title = f"jit({fun_name})"
+    title, name = f"jit({fun_name})", namer or str
     in_given = in_given or [None] * len(leaves)
     out_given = tuple(out_given) if out_given else (None,) * len(closed.out_avals)
-    name = namer or str
     committed = [committed_sharding(x) for x in leaves]
     if may_lack_devices and device is None and mesh is None:
         abstract = _place_without_devices(title, closed, committed, in_given, out_given, name)
@@ -118,33 +117,42 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
     _check_fit(title, "pjit arguments", closed.in_avals, in_given, name)
     _check_fit(title, "pjit outputs", closed.out_avals, out_given, lambda i: "the result" if len(out_given) == 1 else f"result {i}")
 
+    claims = _claims(fun_name, closed, device, in_shardings, mesh, out_given, name)
+    is_pinned = bool(claims)
+    if not claims:
+        claims = [_Claim(lambda: "the default device", runtime.on_device(runtime.placement_device()))]
+    _check_one_assignment(title, claims)
+    _check_abstract_meshes(title, [s.mesh for s, _ in _shardings_inside(closed) if not s._is_concrete], claims)
+    _check_memory(title, [s for s, _ in _shardings_inside(closed)])
+    meshes = [claim.sharding for claim in claims if isinstance(claim.sharding, runtime.NamedSharding)
+              and claim.sharding not in in_shardings]
+    return Partitioning(runtime.devices_of(claims[0].sharding), tuple(in_shardings), out_given, tuple(dict.fromkeys(meshes)), is_pinned)
+
+
+def _claims(fun_name: str, closed: ClosedJaxpr, device: runtime.Device | None, in_shardings: Sequence[Any], mesh: runtime.Mesh | None,
+            out_given: Sequence[Any], name: Callable[[int], str]) -> list[_Claim]:
+    """All that says on which devices a program runs, what prevails first."""
     def argument(i: int) -> str:
         return f"argument {name(i)} of {fun_name} with shape {closed.in_avals[i].str_short(short_dtypes=False)} and"
 
-    claims = [
+    return [
         *([] if device is None else [_Claim(lambda: "the device given to jit", runtime.on_device(device))]),
         *(_Claim(partial(argument, i), s) for i, s in enumerate(in_shardings) if s is not None),
         *([] if mesh is None else [_Claim(lambda: "jit's context mesh", runtime.NamedSharding(mesh, PartitionSpec()))]),
         *(_Claim(lambda: "explicit output sharding", s) for s in out_given if s is not None),
         *(_Claim(partial("{} inside jit".format, eqn.primitive), s, partial(_location, eqn))
           for s, eqn in _shardings_inside(closed) if s._is_concrete)]
-    is_pinned = bool(claims)
-    if not claims:
-        claims = [_Claim(lambda: "the default device", runtime.on_device(runtime.placement_device()))]
-    first = claims[0].sharding
+
+
+def _check_one_assignment(title: str, claims: Sequence[_Claim]) -> None:
+    """Raises ValueError if what decides on which devices a program runs names different devices, or the same in another order."""
     for claim in claims[1:]:
-        if not runtime.have_same_devices(claim.sharding, first):
+        if not runtime.have_same_devices(claim.sharding, claims[0].sharding):
             raise _incompatible(title, claims[0], claim)
-    _check_abstract_meshes(title, [s.mesh for s, _ in _shardings_inside(closed) if not s._is_concrete], claims)
-    _check_memory(title, [s for s, _ in _shardings_inside(closed)])
-    assignment = runtime.devices_of(first)
-    meshes = [claim.sharding for claim in claims if isinstance(claim.sharding, runtime.NamedSharding)
-              and claim.sharding not in in_shardings]
-    return Partitioning(assignment, tuple(in_shardings), out_given, tuple(dict.fromkeys(meshes)), is_pinned)
 
 
 def _place_without_devices(title: str, closed: ClosedJaxpr, committed: Sequence[Any], in_given: Sequence[Any], out_given: Sequence[Any],
-                           name: Callable[..., Any]) -> Partitioning | None:
+                           name: Callable[[int], str]) -> Partitioning | None:
     """The partitioning of a program all of whose shardings are over meshes without devices; None if any has devices, or there are none."""
     inside = [s for s, _ in _shardings_inside(closed)]
     typed_in, typed_out = ([None if (split := aval._split) is None else runtime.NamedSharding(split.mesh, split.spec) for aval in avals]
@@ -236,7 +244,7 @@ def _typed_shardings(title: str, avals: Sequence[ShapedArray], known: Sequence[r
 
 
 def _check_agreement(title: str, avals: Sequence[ShapedArray], committed: Sequence[Any], given: Sequence[Any],
-                     name: Callable[..., Any] | type[Any]) -> None:
+                     name: Callable[[int], str]) -> None:
     """Raises ValueError if an argument is committed to another sharding than the one that the caller of jit asked for."""
     for i, (found, wanted) in enumerate(zip(committed, given)):
         if found is None or wanted is None or not runtime.have_same_devices(found, wanted):
@@ -248,7 +256,8 @@ def _check_agreement(title: str, avals: Sequence[ShapedArray], committed: Sequen
                 "Move it with device_put, or leave its entry of in_shardings out (None).")
 
 
-def _check_fit(title: str, what: str, avals: Sequence[ShapedArray], given: Sequence[Any], name: Callable[..., Any] | type[Any]) -> None:
+def _check_fit(title: str, what: str, avals: Sequence[ShapedArray], given: Sequence[Any], name: Callable[[int], str]) -> None:
+    """Raises ValueError if a sharding does not divide an axis of its value, or has more entries than that has axes."""
     for i, (aval, sharding) in enumerate(zip(avals, given)):
         if sharding is not None and (reason := runtime.misfit(sharding, aval.shape, f"{what} with pytree key path {name(i)}")):
             raise ValueError(f"{title}: {name(i)}, {aval.str_short()}, {reason}")

@@ -22,6 +22,8 @@ from laminax._src.placement.layouts import constrain_layout, sharding_of
 
 
 class _Unspecified:
+    """The type of the default of in_shardings and out_shardings."""
+
     def __repr__(self) -> str:
         return "UnspecifiedValue"
 
@@ -32,9 +34,10 @@ UNSPECIFIED = _Unspecified()
 class ShardingTree(Record):
     """A pytree of shardings, hashable: the leaves and their structure."""
     leaves: tuple
-    tree: Any
+    tree: PyTreeDef
 
     def unflatten(self) -> Any:
+        """The pytree of shardings."""
         return tree_unflatten(self.tree, self.leaves)
 
 
@@ -70,7 +73,8 @@ def _is_none(x: Any) -> bool:
 _LEAF = tree_flatten(0)[1]  # the structure of one sharding for everything
 
 
-def for_arguments(given: ShardingTree | None, title: str, in_tree: Any, mesh: runtime.Mesh | None, is_none_whole: bool) -> list[Any] | None:
+def for_arguments(given: ShardingTree | None, title: str, in_tree: PyTreeDef, mesh: runtime.Mesh | None,
+                  is_none_whole: bool) -> list[Any] | None:
     """One sharding or None per leaf of the arguments, over the mesh; with `is_none_whole`, None is a copy on each device of the mesh.
 
     Raises:
@@ -82,13 +86,15 @@ def for_arguments(given: ShardingTree | None, title: str, in_tree: Any, mesh: ru
     args, kwargs = in_tree.children()
     if given.leaves == (None,) and given.tree == _LEAF:
         return _matched(given, "in_shardings", title, in_tree, "the arguments", mesh, is_none_whole)
-    if keywords := kwargs.node_data()[1]:
+    _, keywords = kwargs.node_data() or (dict, ())
+    if keywords:
         raise ValueError(f"{title}: pjit does not support kwargs when in_shardings is specified. Keyword arguments cannot be given "
                          f"together with it; got {', '.join(keywords)}. Pass them by position.")
     return _matched(given, "in_shardings", title, args, "the tuple of positional arguments", mesh, is_none_whole)
 
 
-def for_results(given: ShardingTree | None, title: str, out_tree: Any, mesh: runtime.Mesh | None, is_none_whole: bool) -> list[Any] | None:
+def for_results(given: ShardingTree | None, title: str, out_tree: PyTreeDef, mesh: runtime.Mesh | None,
+                is_none_whole: bool) -> list[Any] | None:
     """One sharding or None per leaf of the result; errors as for `for_arguments`."""
     if given is None:
         return None
