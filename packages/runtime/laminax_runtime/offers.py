@@ -38,7 +38,7 @@ OFFERS: dict[str, str] = {
     "arrays.hlo_shardings": "hlo_sharding_of_bytes op_sharding_of_bytes",
     "backends.processes": "ProcessFailureError connect disconnect has_credentials state",
     "base.options": "transfer_guard",
-    "base.process_options": "check_proxy_envs distributed_verify_secure_credentials",
+    "base.process_options": "check_proxy_envs credential_options",
     "compiling.transformations": "PipelineStage clear_hlo_module_transformation register_hlo_module_transformation",
     "compiling.compilation_cache": "_cache_in",
     "running.profiler": """

@@ -94,6 +94,9 @@ def wrap_init(f: Callable[..., Any], params: dict[str, Any] | None = None, *, de
       f: the function.
       params: keyword arguments to call it with.
       debug_info: anything that describes the function.
+
+    Raises:
+      TypeError: if f is not callable.
     """
     if not callable(f):
         raise TypeError(f"wrap_init: a function is expected, got {f!r}")

@@ -81,12 +81,14 @@ distributed_verify_secure_credentials = config_options.define(
     config_options.boolean,
     "Refuse to connect the processes of a program without certificates; needs jaxlib 0.11 or newer.",
 )
-mtls_cert_file, mtls_key_file, mtls_ca_file, mtls_peer_uri_prefix = (
-    config_options.define(name, None, _text, doc)
+
+# The options of the certificates with which processes connect, by the name of the parameter of `distributed.initialize` for each.
+credential_options = {
+    name: config_options.define(name, None, _text, doc)
     for name, doc in (
         ("mtls_cert_file", "The file of this process's certificates, with which processes prove to each other who they are."),
         ("mtls_key_file", "The file of the private key that belongs to mtls_cert_file."),
         ("mtls_ca_file", "The file of the certificates by which those of other processes are judged."),
         ("mtls_peer_uri_prefix", "What the URI in others' certificates begins with, where it is judged in place of their host."),
     )
-)
+} | {"verify_secure_credentials": distributed_verify_secure_credentials}

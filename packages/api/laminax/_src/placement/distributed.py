@@ -145,10 +145,7 @@ def _credentials(cert_file: str | None, key_file: str | None, ca_file: str | Non
     """Certificates by jaxlib's names for the parameters; what is not given is the option's."""
     given = {"mtls_cert_file": cert_file, "mtls_key_file": key_file, "mtls_ca_file": ca_file, "mtls_peer_uri_prefix": peer_uri_prefix,
              "verify_secure_credentials": verify}
-    options = {"mtls_cert_file": process_options.mtls_cert_file, "mtls_key_file": process_options.mtls_key_file,
-               "mtls_ca_file": process_options.mtls_ca_file, "mtls_peer_uri_prefix": process_options.mtls_peer_uri_prefix,
-               "verify_secure_credentials": process_options.distributed_verify_secure_credentials}
-    chosen = {name: options[name].value if value is None else value for name, value in given.items()}
+    chosen = {name: process_options.credential_options[name].value if value is None else value for name, value in given.items()}
     chosen = {name: value for name, value in chosen.items() if value}
     if chosen and not processes.has_credentials:
         raise NotImplementedError(f"distributed.initialize: {', '.join(chosen)} cannot be given: the installed jaxlib connects processes "

@@ -111,6 +111,9 @@ def cache(call: Callable[..., Any], *, explain: None = None) -> Callable[..., An
     Args:
       call: takes a `WrappedFun` and hashable arguments.
       explain: must be None.
+
+    Raises:
+      NotImplementedError: if explain is not None.
     """
     if explain is not None:
         raise NotImplementedError("linear_util.cache: explain is not supported")
