@@ -224,11 +224,25 @@ def test_calls_of_functions_and_of_programs():
 
     def by_function(x):
         return sum(primitives.call_p.bind(fun, x, 3.0, name="both"))
-    for f in (by_program, by_function):
+
+    def by_open_program(x):
+        return sum(primitives.call_p.bind(x, 3.0, call_jaxpr=closed.jaxpr, name="open"))
+
+    def by_program_of_constants(x):
+        program = laminax.make_jaxpr(lambda y: (table[0] * y, table[0] + 1))(2.0)
+        assert len(program.jaxpr.constvars) == 1
+        return sum(primitives.call_p.bind(jnp.stack([x, x]), 3.0, call_jaxpr=program.jaxpr))
+
+    table = jnp.float32([5, 6])
+    for f in (by_program, by_function, by_open_program, by_program_of_constants):
         assert f(2.0) == 9 and laminax.grad(f)(2.0) == 4
         np.testing.assert_array_equal(laminax.vmap(f)(np.arange(3.0, dtype=np.float32)), [1, 5, 9])
-        assert laminax.make_jaxpr(f)(2.0).eqns[0].primitive is primitives.jit_p
+        assert primitives.jit_p in {eqn.primitive for eqn in laminax.make_jaxpr(f)(2.0).eqns}
     assert laminax.make_jaxpr(by_function)(2.0).eqns[0].params["name"] == "both"
+    for wrong in (lambda: primitives.call_p.bind(fun, 2.0, 3.0, call_jaxpr=closed), lambda: primitives.call_p.bind(2.0, 3.0),
+                  lambda: primitives.call_p.bind()):
+        with pytest.raises(TypeError, match="call: .*function .*call_jaxpr"):
+            wrong()
 
 
 @pytest.mark.parametrize("name",

@@ -138,7 +138,7 @@ def test_the_axis_environment():
         with extend_axis_env(("j", 3)):
             assert (axis_size("i"), axis_size("j")) == (4, 3)
     assert float(evaluate(closed, 2.0)[0]) == 8
-    with pytest.raises(UnboundAxisNameError, match=r"unbound axis name: i\. The named axes here are: none.*axis_name='i'"):
+    with pytest.raises(UnboundAxisNameError, match=r"unbound axis name: i\. To fix this.*axis_name='i'.*The named axes here are: none"):
         axis_size("i")
 
 

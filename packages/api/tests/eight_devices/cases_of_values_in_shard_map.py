@@ -10,7 +10,7 @@ import laminax
 import laminax.numpy as jnp
 from laminax import lax, random, shard_map
 from laminax.errors import TracerBoolConversionError
-from laminax.sharding import AxisType
+from laminax.sharding import AxisType, NamedSharding
 from laminax.sharding import PartitionSpec as P
 
 A = value(8, 4)
@@ -198,6 +198,36 @@ def test_explicit_axes():
         result = shard_map(lambda x: x * 2 if lax.psum(x * x, ("x", "y")).sum() > 0 else x, out_specs=P("x", "y"))(x)
         np.testing.assert_allclose(np.asarray(result), A * 2)
         assert laminax.typeof(result).sharding.spec == P("x", "y")
+
+
+@pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto])
+@pytest.mark.parametrize("spec", [P("x"), P("x", None), P(("x", "y")), P(None, "x"), P(), P("x", "y")])
+def test_results_have_shardings_of_the_specs_that_were_written(spec, kind):
+    """Over explicit axes they had an entry for each axis, and were not equal to the sharding that the user had named."""
+    mesh = laminax.make_mesh((4, 2), ("x", "y"), (kind,) * 2)
+    with laminax.set_mesh(mesh):
+        x = laminax.device_put(A, P())
+        for f in (lambda x: x + 1, jnp.sin):
+            result = shard_map(f, in_specs=P(), out_specs=spec, check_vma=False)(x)
+            assert result.sharding == NamedSharding(mesh, spec) and result.committed
+            parts = [mesh.shape[name] for name in spec.names()]
+            expected = np.tile(f(A), [int(np.prod([mesh.shape[n] for n in ((e,) if isinstance(e, str) else e or ())]))
+                                      for e in (*spec, *[None] * (2 - len(spec)))])
+            assert expected.size == A.size * np.prod(parts, dtype=int)
+            np.testing.assert_allclose(np.asarray(result), expected, rtol=1e-6)
+            assert (laminax.typeof(result).sharding.spec == P(*spec, *[None] * (2 - len(spec)))) == (kind == AxisType.Explicit or not parts)
+
+
+def test_a_sum_that_is_left_open_has_the_sharding_that_was_written():
+    mesh = laminax.make_mesh((4, 2), ("x", "y"), (AxisType.Explicit,) * 2)
+    with laminax.set_mesh(mesh):
+        x = laminax.device_put(A, P("x"))
+        total = shard_map(lambda x: lax.pcast(x, "x", to="unreduced"), out_specs=P(unreduced={"x"}))(x)
+        assert total.sharding == NamedSharding(mesh, P(unreduced={"x"}))
+        np.testing.assert_allclose(np.asarray(laminax.reshard(total, P())), A.reshape(4, -1, *A.shape[1:]).sum(0), rtol=1e-6)
+        whole = shard_map(lambda x: lax.all_gather(x, "x", tiled=True, to="reduced"), out_specs=P(reduced={"x"}))(x)
+        assert whole.sharding == NamedSharding(mesh, P(reduced={"x"}))
+        np.testing.assert_array_equal(np.asarray(whole), A)
 
 
 def test_effects_happen_once_and_in_order():

@@ -366,8 +366,8 @@ def axis_size(name: Hashable, function: str = "it") -> int:
     except KeyError:
         known = ", ".join(map(repr, state.axis_sizes)) or "none"
         raise UnboundAxisNameError(
-            f"Found an unbound axis name: {name}. The named axes here are: {known}. To fix this, please call {function} under "
-            f"`laminax.shard_map` along that axis, or give vmap or pmap axis_name={name!r} around this call.") from None
+            f"Found an unbound axis name: {name}. To fix this, please call {function} under `laminax.shard_map` along that axis, "
+            f"or give vmap or pmap axis_name={name!r} around this call. The named axes here are: {known}.") from None
 
 
 class name_scope(Restoring):

@@ -121,9 +121,19 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
         operands, split = (recorder.operands, recorder.specs) if recorder and recorder.has_run else (call.leaves, specs)
         outs = bind_shard_map(traced.closed, *operands, mesh=chosen, in_specs=split, out_specs=results, manual_axes=names,
                               check_vma=check_vma)
-        return tree_unflatten(traced.out_tree, outs)
+        return tree_unflatten(traced.out_tree, [*map(_with_spec_as_given, outs, results)])
 
     return mapped
+
+
+def _with_spec_as_given(out: Any, spec: PartitionSpec) -> Any:
+    """A result that is an array, with a sharding that is equal to one of the spec that the user wrote, where that means the same: a spec
+    may be shorter than the shape of the array, and programs give results specs of their own length."""
+    found = getattr(out, "sharding", None) if isinstance(out, runtime.ArrayImpl) else None
+    if not isinstance(found, runtime.NamedSharding) or found.spec == spec:
+        return out
+    written, of_program = (s.update(partitions=(*s.partitions, *(None,) * (out.ndim - len(s)))) for s in (spec, found.spec))
+    return runtime.device_put(out, found.update(spec=spec)) if written == of_program else out
 
 
 def smap(f: Callable | None = None, /, *, in_axes: Any = INFER, out_axes: Any, axis_name: Hashable) -> Any:
