@@ -34,6 +34,7 @@ def test_programs_in_programs_are_found():
 def test_avals():
     wide = core.unmapped_aval(5, 1, AVAL)
     assert wide.shape == (3, 5) and core.mapped_aval(5, 1, wide) is AVAL and core.mapped_aval(5, None, AVAL) is AVAL
+    assert AVAL.inc_rank(size=5, spec=1) is wide and wide.dec_rank(size=5, spec=1) is AVAL and AVAL.inc_rank(5, spec=None) is AVAL
     with pytest.raises(ValueError, match="does not have size 4"):
         core.mapped_aval(4, 0, AVAL)
     assert core.primal_dtype_to_tangent_dtype(np.dtype(np.int32)) == laminax.dtypes.float0

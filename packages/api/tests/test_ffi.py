@@ -152,3 +152,24 @@ def test_capsules_and_headers():
     with pytest.raises(TypeError, match="expected a function of a library loaded with ctypes, got 'text'"):
         ffi.pycapsule("text")
     assert os.path.isfile(os.path.join(ffi.include_dir(), "xla", "ffi", "api", "ffi.h"))
+
+
+class TypeId(ctypes.Structure):
+    """`XLA_FFI_TypeId` of XLA's header."""
+
+    _fields_ = [("type_id", ctypes.c_int64)]
+
+
+def test_types_of_native_functions_get_numbers():
+    """XLA writes the number of a type where the capsule points to; 0 is that of none."""
+    make_capsule = ctypes.pythonapi.PyCapsule_New
+    make_capsule.restype, make_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    first, second = TypeId(0), TypeId(0)
+    for name, place in (("laminax_test_state", first), ("laminax_test_other_state", second)):
+        ffi.register_ffi_type(name, {"type_id": make_capsule(ctypes.addressof(place), None, None)}, "cpu")
+    assert 0 != first.type_id != second.type_id != 0
+    for wrong in (make_capsule(ctypes.addressof(first), None, None), {"type_info": 1}, {"type_id": 1, "kind": 2}):
+        with pytest.raises(TypeError, match="register_ffi_type: type_registration must be a dict with the capsule type_id"):
+            ffi.register_ffi_type("laminax_test_wrong", wrong)
+    with pytest.raises(ValueError, match="register_ffi_type_id is not supported.*Use register_ffi_type\\('mine'"):
+        ffi.register_ffi_type_id("mine", 1)

@@ -188,3 +188,9 @@ def test_bad_arguments_are_explained():
                                   pin_lhs_in_vmem=False, pin_rhs_in_vmem=False)
     with pytest.raises(ValueError, match=r"psum over \('x',\) needs the sizes of these mesh axes: give roofline the mesh"):
         roofline_rule(lax.psum_p)(context, axes=("x",))
+
+
+def test_the_function_is_found_beside_the_module_of_its_name():
+    import laminax.experimental.roofline.roofline  # noqa: F401
+    from laminax.experimental.roofline.roofline import RooflineShape as Shape
+    assert laminax.experimental.roofline.roofline is roofline and Shape is RooflineShape

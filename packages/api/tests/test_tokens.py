@@ -35,6 +35,18 @@ def test_tokens_are_carried_by_loops_and_stand_in_trees():
     assert not laminax.make_jaxpr(lax.create_token)(1.0).eqns
 
 
+def test_a_token_may_wait_for_an_array():
+    class Buffer:
+        waited = 0
+
+        def block_until_ready(self):
+            self.waited += 1
+
+    buffer = Buffer()
+    assert isinstance(Token(buffer).block_until_ready(), Token) and buffer.waited == 1
+    assert isinstance(Token(buf=jnp.ones(3)).block_until_ready(), Token)
+
+
 def test_other_operands_are_refused():
     with pytest.raises(TypeError, match="after_all: operands must be tokens, got 1 of type int at position 1.*create_token"):
         lax.after_all(lax.create_token(), 1)

@@ -89,6 +89,7 @@ make_topology_of_plugin = _jax.get_default_c_api_topology
 topology_of_devices = _jax.get_topology_for_devices
 make_pjit_function = _jax.pjit
 register_custom_call_target = _jax.register_custom_call_target
+register_custom_type = _jax.register_custom_type
 register_batch_partitionable = _jax.register_custom_call_as_batch_partitionable
 array_shape = _hlo.Shape.array_shape
 hlo_cost_analysis = _jax.hlo_module_cost_analysis
@@ -99,6 +100,8 @@ tuple_sharding = getattr(HloSharding, "tuple_sharding")  # noqa: B009  (missing 
 register_custom_call_partitioner = _jax.register_custom_call_partitioner
 encode_inspect_sharding_callback = _jax.encode_inspect_sharding_callback
 import_dlpack = _jax.dlpack_managed_tensor_to_buffer
+start_transfer_server = _jax.start_transfer_server
+make_error_array = getattr(_jax, "_make_error_array")  # noqa: B009  (missing in jaxlib's stubs)
 
 UNSET = _jax.config.unset  # given to Config.set_local to end a thread's override
 

@@ -27,7 +27,10 @@ OFFERS: dict[str, str] = {
         unguarded_transfers use_abstract_mesh""",
     "arrays.dlpack": "is_supported_dtype",
     "backends.backends": "Client _clients client started_clients",
-    "backends.ffi": "include_dir pycapsule register_ffi_target register_ffi_target_as_batch_partitionable",
+    "arrays.transfer_servers": "TransferConnection TransferServer make_error_array start_transfer_server",
+    "backends.ffi": """
+        include_dir pycapsule register_ffi_target register_ffi_target_as_batch_partitionable register_ffi_type
+        register_ffi_type_id""",
     "backends.placement": "forget_devices placement_device",
     "base.errors": "DeletedArrayError JaxRuntimeError PlatformError UnsupportedValueError XlaRuntimeError",
     "base.monitoring": """

@@ -53,18 +53,21 @@ def plugin_package(tmp_path):
 def test_what_waits_for_a_plugin_is_registered_with_it(plugin_package, run_python):
     out = run_python(PROGRAM + """
 ffi.register_ffi_target("mine", "address", "cuda", traits=1)
+ffi.register_ffi_type("State", {"type_id": "number"}, "cuda")
 show("before")
 ffi.connect_plugin("cuda", None)
 print(extension.registered[-1])
 show("loaded")
 ffi.register_ffi_target("later", "address", "gpu", api_version=0)
+ffi.register_ffi_type("Other", {"type_id": "number", "type_info": "functions"}, "gpu")
 print(extension.registered)
 """)
     before, mine, loaded, later = out.splitlines()
     assert before == "before []"
     assert mine == "('mine', 'address', 'CUDA', 1, 1, None)"
-    assert loaded == "loaded ['Cache', 'mine', 'xla_ffi_python_gpu_callback']"
-    assert later == "[('later', 'address', 'CUDA', 0, 0, None)]"
+    assert loaded == "loaded ['Cache', 'State', 'mine', 'xla_ffi_python_gpu_callback']"
+    assert later == ("[('later', 'address', 'CUDA', 0, 0, None), "
+                     "('Other', {'type_id': 'number', 'type_info': 'functions'}, 'type', None)]")
 
 
 def test_kernels_are_registered_when_a_program_names_one(plugin_package, run_python):

@@ -34,6 +34,7 @@ _has_hybrid = False
 _has_kernels: set[str] = set()
 _plugins: dict[str, Any] = {}  # by XLA's name for the platform: the plugin as it was loaded
 _waiting: dict[str, list[tuple]] = {}
+_waiting_types: dict[str, list[tuple[str, Any]]] = {}
 
 
 def register_ffi_target(name: str, fn: Any, platform: str = "cpu", api_version: int = 1, traits: int = 0) -> None:
@@ -55,6 +56,39 @@ def register_ffi_target(name: str, fn: Any, platform: str = "cpu", api_version: 
             _register_with_plugin(platform, name, fn, api_version, traits)
         else:
             _waiting.setdefault(platform, []).append((name, fn, api_version, traits))
+
+
+def register_ffi_type(name: str, type_registration: Any, platform: str = "cpu") -> None:
+    """Makes a type of native functions known, such as that of the state that a function keeps from one call to the next.
+
+    Args:
+        name: the type's name, which no other one has.
+        type_registration: a dict of capsules: `type_id`, of a pointer to the `XLA_FFI_TypeId`, which gets its number, and `type_info`,
+            of one to the `XLA_FFI_TypeInfo`, which may be left out.
+        platform: 'cpu', 'cuda', 'rocm', 'tpu'.
+    """
+    if not isinstance(type_registration, dict) or not {"type_id"} <= type_registration.keys() <= {"type_id", "type_info"}:
+        raise TypeError(f"register_ffi_type: type_registration must be a dict with the capsule type_id, and maybe type_info, got "
+                        f"{type_registration!r}")
+    platform = _XLA_PLATFORMS.get(platform, platform)
+    if platform not in _GPUS:
+        _jaxlib.register_custom_type(name, type_registration)
+        return
+    with _lock:
+        if platform in _plugins:
+            _extension(platform).register_custom_type(_plugins[platform], name, type_registration)
+        else:
+            _waiting_types.setdefault(platform, []).append((name, type_registration))
+
+
+def register_ffi_type_id(name: str, obj: Any, platform: str = "cpu") -> None:
+    """Refused, as by JAX: jaxlib takes the number of a type with `register_ffi_type`.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError("register_ffi_type_id is not supported after jaxlib version 381. Use "
+                     f"register_ffi_type({name!r}, {{'type_id': capsule}}, {platform!r}).")
 
 
 def _register_with_plugin(platform: str, name: str, target: Any, api_version: int, traits: int = 0) -> None:
@@ -87,12 +121,14 @@ def connect_plugin(platform: str, c_api: Any) -> None:
         return
     with _lock:
         _plugins[name] = c_api
-        waiting = _waiting.pop(name, [])
+        waiting, waiting_types = _waiting.pop(name, []), _waiting_types.pop(name, [])
         extension = _jaxlib.gpu_plugin_module(platform, f"{platform}_plugin_extension")
-        if extension is None and not waiting:
+        if extension is None and not waiting and not waiting_types:
             return  # programs that call no native functions run without
         for type_name, type_id in _extension(name).ffi_types().items():
             extension.register_custom_type(c_api, type_name, type_id)
+        for type_name, registration in waiting_types:
+            extension.register_custom_type(c_api, type_name, registration)
         for target_name, target in extension.ffi_handlers().items():
             _register_with_plugin(name, target_name, target, 1)
         for arguments in waiting:
