@@ -23,7 +23,8 @@ from laminax.experimental import transfer
 device = laminax.devices()[0]
 where = laminax.sharding.SingleDeviceSharding(device)
 server = transfer.start_transfer_server(device.client, transport_addresses=["127.0.0.1:0"])
-types = {"w": laminax.ShapeDtypeStruct((300, 200), np.float32, sharding=where), "n": [laminax.ShapeDtypeStruct((5,), np.int8, sharding=where)]}
+types = {"w": laminax.ShapeDtypeStruct((300, 200), np.float32, sharding=where),
+         "n": [laminax.ShapeDtypeStruct((5,), np.int8, sharding=where)]}
 found = server.connect(sys.argv[1]).pull(12, types)
 print(float(laminax.numpy.sum(found["w"] * 2)), found["n"][0].tolist(), found["w"].sharding == where)
 """

@@ -14,6 +14,7 @@ import pytest
 
 from laminax_ir.options import config
 from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct
 
 # --- the documented lattice ---
 
@@ -323,3 +324,70 @@ def test_none_is_the_default_float_of_a_result_and_no_dtype_to_measure():
             assert dtypes.result_type(None, return_weak_type_flag=True) == (expected, False)
     with pytest.raises(ValueError, match="dtype cannot be None. Pass a dtype such as 'float32'"):
         dtypes.itemsize_bits(None)
+
+
+# --- several operands at once ---
+
+
+class Operand:
+    """A value known by its type."""
+
+    def __init__(self, dtype, weak_type=False):
+        self.aval = ShapedArray((), np.dtype(dtype), weak_type=weak_type)
+        self.dtype = self.aval.dtype
+
+
+@pytest.mark.parametrize("x64", [False, True])
+def test_several_operands_are_joined_at_once(x64):
+    """Paired with itself, a weak uint16 was the default unsigned integer, which met a Python int at float64."""
+    default = "int64" if x64 else "int32"
+    with config.enable_x64(x64):
+        for narrow in ("uint8", "uint16"):
+            for operands in ((Operand(narrow, True), 1), (1, Operand(narrow, True)), (Operand(narrow, True), Operand(narrow, True), 1)):
+                assert dtypes.result_type(*operands, return_weak_type_flag=True) == (np.dtype(default), True)
+            assert dtypes.result_type(Operand(narrow, True), Operand("uint32")) == np.dtype("uint32")
+        assert dtypes.result_type(Operand("uint8", True), Operand("uint16"), Operand("int8")) == np.dtype("int32")
+        for operands in itertools.permutations((1, np.uint8, Operand("float32", True))):
+            assert dtypes.result_type(*operands, return_weak_type_flag=True) == (np.dtype("float64" if x64 else "float32"), True)
+
+
+@pytest.mark.parametrize("mode", ["standard", "strict"])
+def test_the_order_of_operands_and_repetitions_do_not_matter(mode):
+    rng = np.random.default_rng(5)
+    values = [Operand(name, weak) for name in "bool uint8 uint16 int8 int32 float16 float32 complex64".split() for weak in (False, True)]
+    values += [True, 1, 1.0, 1j]
+
+    def outcome(operands):
+        try:
+            return dtypes.result_type(*operands, return_weak_type_flag=True)
+        except dtypes.TypePromotionError:
+            return "none"
+
+    with config.numpy_dtype_promotion(mode):
+        for _ in range(300):
+            operands = [values[i] for i in rng.choice(len(values), 3)]
+            outcomes = [outcome(each) for each in (*itertools.permutations(operands), [*operands, operands[0]])]
+            assert all(found == outcomes[0] for found in outcomes), [(x.aval if isinstance(x, Operand) else x) for x in operands]
+
+
+def test_one_weak_operand_is_the_default_of_its_kind():
+    for mode in ("standard", "strict"):
+        with config.numpy_dtype_promotion(mode):
+            for dtype, expected in (("uint16", "uint32"), ("int8", "int32"), ("float16", "float32"), ("bool", "bool")):
+                assert dtypes.result_type(Operand(dtype, True)) == np.dtype(expected)
+    assert dtypes.result_type(Operand("bool", True), Operand("uint16", True)) == np.dtype("uint32")
+
+
+def test_a_description_of_an_array_counts_with_its_dtype():
+    described = ShapeDtypeStruct((), np.float32, weak_type=True)
+    assert dtypes.result_type(described, np.float16) == np.dtype("float32")
+    assert dtypes.result_type(described, return_weak_type_flag=True) == (np.dtype("float32"), False)
+
+
+def test_derivatives_that_do_not_exist_have_no_common_dtype():
+    """JAX's error is a ValueError, and that of operations on such values a TypeError: this one is both."""
+    for error in (ValueError, TypeError, dtypes.TypePromotionError):
+        for ask in (lambda: dtypes.result_type(Operand("int32"), dtypes.float0), lambda: dtypes.promote_types(dtypes.float0, "bool"),
+                    lambda: dtypes.promote_types(dtypes.float0, dtypes.float0)):
+            with pytest.raises(error, match="float0s do not support any operations by design"):
+                ask()

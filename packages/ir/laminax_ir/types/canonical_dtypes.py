@@ -317,6 +317,6 @@ def is_weakly_typed(x: Any) -> bool:
         return kind is not bool
     if isinstance(x, (np.ndarray, np.generic, type)):
         return getattr(kind, "weak_type", False)  # True for those of `weak_scalars`
-    if (weak_type := getattr(getattr(x, "aval", x), "weak_type", None)) is not None:
+    if (weak_type := getattr(getattr(x, "aval", None), "weak_type", None)) is not None:  # a description of an array has none, and is not
         return weak_type
     return _scalar_base(x) not in (None, bool)

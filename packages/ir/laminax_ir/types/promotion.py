@@ -7,7 +7,7 @@ take on the dtype of what they meet. Source: JAX's "Type promotion semantics".
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -41,6 +41,10 @@ Node = np.dtype | type  # a dtype, or the Python type of weakly typed values
 
 class TypePromotionError(ValueError):
     """The operands' dtypes have no common dtype that they promote to implicitly."""
+
+
+class Float0PromotionError(DTypeError, TypePromotionError):
+    """A derivative that does not exist, beside other operands: nothing can be done to it, and no dtype is common to it and others."""
 
 
 # --- the lattice ---
@@ -108,17 +112,22 @@ _bounds = {"standard": _upper_bounds(_standard_edges), "strict": _upper_bounds(_
 
 def _join(a: Node, b: Node, mode: str) -> Node:
     """The least upper bound of two nodes."""
+    return _join_all((a, b), mode)
+
+
+def _join_all(nodes: Collection[Node], mode: str) -> Node:
+    """The least upper bound of nodes: of all at once, since what two of them join to may be weak, and lie elsewhere than its dtype."""
     bounds = _bounds[mode]
-    common = bounds[a] & bounds[b]
+    common = frozenset.intersection(*[bounds[node] for node in nodes])
     for node in common:
-        if bounds[node] == common:  # everything above both is above this one
+        if bounds[node] == common:  # everything above all of them is above this one
             return node
-    raise TypePromotionError(_no_path_message(a, b, mode))
+    raise TypePromotionError(_no_path_message(nodes, mode))
 
 
-def _no_path_message(a: Node, b: Node, mode: str) -> str:
-    first, second = (f"Python {node.__name__}" if isinstance(node, type) else node.name for node in (a, b))
-    message = f"Input dtypes {first} and {second} have no available implicit dtype promotion path"
+def _no_path_message(nodes: Collection[Node], mode: str) -> str:
+    *first, last = [f"Python {node.__name__}" if isinstance(node, type) else node.name for node in dict.fromkeys(nodes)]
+    message = f"Input dtypes {', '.join(first) or last} and {last} have no available implicit dtype promotion path"
     if mode == "strict":
         return (
             f"{message} when jax_numpy_dtype_promotion=strict. Convert one explicitly, as in x.astype('float32'), "
@@ -126,7 +135,7 @@ def _no_path_message(a: Node, b: Node, mode: str) -> str:
         )
     for members, info, what, example in ((narrow_float_dtypes, ml_dtypes.finfo, "floats", "float32"),
                                          (_sub_byte_integers, ml_dtypes.iinfo, "integers", "int32")):
-        for node in (a, b):
+        for node in nodes:
             if node in members:
                 return (f"{message}: {info(node).bits}-bit {what} do not support implicit promotion, to avoid accidents. Convert one "
                         f"explicitly, as in x.astype('{example}').")
@@ -158,43 +167,44 @@ def promote_pair(dtype1: Any, weak1: bool, dtype2: Any, weak2: bool) -> tuple[An
 
 
 def _promote_pair(dtype1: Any, weak1: bool, dtype2: Any, weak2: bool) -> tuple[Any, bool]:
-    for dtype in (dtype1, dtype2):
-        if isinstance(dtype, ExtendedDType) or dtype == float0:
-            return _promote_without_lattice(dtype1, dtype2), False
+    return _promote_all((dtype1, dtype2), (weak1, weak2))
+
+
+def _promote_all(dtypes: Sequence[Any], are_weak: Sequence[bool]) -> tuple[Any, bool]:
+    """The dtype of an operation on several operands, and whether it is weak."""
+    if any(isinstance(dtype, ExtendedDType) or dtype == float0 for dtype in dtypes):
+        return _promote_without_lattice(dtypes), False
     # Canonical before the join as well as after: without 64-bit types, float64 and float32 are the same dtype. Where 64-bit types may be
     # asked for, they are not, and only a join of narrower ones is narrowed.
-    is_wide = config.explicit_x64_dtypes.value != "warn" and (is_kept_wide(dtype1) or is_kept_wide(dtype2))
+    is_wide = config.explicit_x64_dtypes.value != "warn" and any(map(is_kept_wide, dtypes))
     narrowed = supported_dtype if is_wide else canonicalize_dtype
-    dtype1, dtype2 = narrowed(dtype1), narrowed(dtype2)
-    weak1, weak2 = weak1 and dtype1 != bool_dtype, weak2 and dtype2 != bool_dtype
-    if dtype1 == dtype2 and not (weak1 and weak2):
-        return dtype1, False
+    dtypes = [narrowed(dtype) for dtype in dtypes]
+    if len(set(dtypes)) == 1 and (not all(are_weak) or dtypes[0] == bool_dtype):
+        return dtypes[0], False
     mode = config.numpy_dtype_promotion.value
-    if weak1 and weak2 and mode == "standard":
+    if all(are_weak) and mode == "standard":
         # The kind of the result comes from the dtypes themselves, so that two weak uint8 stay unsigned.
-        return _default_of_kind(_join(dtype1, dtype2, mode)), True
-    joined = _join(
-        _weak_node(dtype1) if weak1 else dtype1,
-        _weak_node(dtype2) if weak2 else dtype2,
-        mode,
-    )
+        return _default_of_kind(_join_all(dtypes, mode)), True
+    nodes = [_weak_node(dtype) if is_weak and dtype != bool_dtype else dtype for dtype, is_weak in zip(dtypes, are_weak)]
+    joined = _join_all(nodes, mode)
     return (scalar_dtype(joined), True) if isinstance(joined, type) else (narrowed(joined), False)
 
 
-def float0_error(where: str, operand_dtypes: Sequence[Any]) -> DTypeError:
+def float0_error(where: str, operand_dtypes: Sequence[Any]) -> Float0PromotionError:
     """The error for an operation on derivatives of integers, beside other operands."""
     names = ", ".join("float0" if dtype == float0 else str(dtype) for dtype in operand_dtypes)
-    return DTypeError(f"{where}float0s do not support any operations by design: they stand for derivatives that do not exist. "
-                      f"Got operands of the dtypes {names}. Leave out the derivative of the integer or boolean argument.")
+    return Float0PromotionError(f"{where}float0s do not support any operations by design: they stand for derivatives that do not exist. "
+                                f"Got operands of the dtypes {names}. Leave out the derivative of the integer or boolean argument.")
 
 
-def _promote_without_lattice(dtype1: KeyDType | np.dtype, dtype2: KeyDType | np.dtype) -> KeyDType | np.dtype:
-    if dtype1 == dtype2:
-        return dtype1
-    if float0 in (dtype1, dtype2):
-        raise float0_error("", (dtype1, dtype2))
+def _promote_without_lattice(dtypes: Sequence[KeyDType | np.dtype]) -> KeyDType | np.dtype:
+    first, *others = dtypes
+    if all(dtype == first for dtype in others):
+        return first
+    if float0 in dtypes:
+        raise float0_error("", dtypes)
     raise TypePromotionError(
-        f"The dtypes {dtype1} and {dtype2} have no common dtype: random keys combine only with their own kind."
+        f"The dtypes {' and '.join(map(str, dict.fromkeys(dtypes)))} have no common dtype: random keys combine only with their own kind."
     )
 
 
@@ -225,8 +235,10 @@ def promote_types(a: Any, b: Any) -> Any:
     """
     a, b = _node(a), _node(b)
     for node in (a, b):
-        if isinstance(node, ExtendedDType) or node == float0:
-            return _promote_without_lattice(a, b)
+        if isinstance(node, ExtendedDType):
+            return _promote_without_lattice((a, b))
+        if node == float0:
+            raise float0_error("", (a, b))
     joined = _join(a, b, config.numpy_dtype_promotion.value)
     if isinstance(joined, type):
         return python_scalar_types[joined]
@@ -258,10 +270,13 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
     if not args:
         raise ValueError("result_type needs at least one operand.")
     args = tuple([scalar_dtype(float) if x is None else x for x in args])
-    dtype, weak_type = dtype_of(args[0]), _is_weak(args[0])
-    # The first is paired with itself, which turns a weak int8 into the default int, as any operation on it does.
-    for arg in args:
-        dtype, weak_type = promote_pair(dtype, weak_type, dtype_of(arg), _is_weak(arg))
+    dtypes, are_weak = [dtype_of(x) for x in args], [_is_weak(x) for x in args]
+    if len(args) == 2:
+        dtype, weak_type = promote_pair(dtypes[0], are_weak[0], dtypes[1], are_weak[1])
+    elif len(args) == 1 and are_weak[0] and dtypes[0] != bool_dtype:  # a weak int8 is the default int, as in any operation on it
+        dtype, weak_type = _default_of_kind(dtypes[0]), True
+    else:
+        dtype, weak_type = _promote_all(dtypes, are_weak)
     return (dtype, weak_type) if return_weak_type_flag else dtype
 
 
