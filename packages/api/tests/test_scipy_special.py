@@ -83,6 +83,17 @@ def test_far_tails_of_the_normal_distribution():
         np.testing.assert_allclose(special.ndtri(single), scipy.special.ndtri(single), rtol=2e-6)
 
 
+@pytest.mark.parametrize("jit", [laminax.jit, lambda f: f], ids=["jit", "eager"])
+def test_log_ndtr_of_single_precision_keeps_its_digits_above_0(jit):
+    """Where the distribution function rounds to 1, its logarithm is the density's tail; a jitted program's as well."""
+    x = np.float32([1e-3, 0.5, 1, 2.5, 4, 5, 5.6, 8, np.inf, -np.inf, np.nan, 0, -0.0])
+    with laminax.enable_x64(False):
+        found = jit(special.log_ndtr)(x)
+    assert found.dtype == np.float32
+    # the complementary error function of a rounded argument: half a unit of it, times x**2
+    np.testing.assert_allclose(found, scipy.special.log_ndtr(x.astype(np.float64)), rtol=1e-5)
+
+
 def test_edges():
     edges = np.array([0.0, -1.0, 2.0, 0.5])
     np.testing.assert_array_equal(np.isnan(special.ndtri(edges)), [False, True, True, False])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
+import laminax_lowering.rules.special_cpu  # noqa: F401
 from laminax_ir.functions.special_programs import special_program
 from laminax_ir.ops import special as op
 from laminax_ir.programs.primitive import Primitive

