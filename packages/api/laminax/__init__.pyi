@@ -75,7 +75,7 @@ from laminax_runtime.backends.meshes import use_abstract_mesh as use_abstract_me
 from laminax_runtime.base.options import CompilerEffortLevel as CompilerEffortLevel
 from laminax_transforms.custom.custom_jvp import custom_jvp as custom_jvp
 from laminax_transforms.custom.custom_vjp import custom_vjp as custom_vjp
-from laminax_transforms.rematerializing.checkpoint import checkpoint_policies as checkpoint_policies
+from laminax_transforms.rematerializing.checkpoint_policies import checkpoint_policies as checkpoint_policies
 
 __all__: list[str]
 

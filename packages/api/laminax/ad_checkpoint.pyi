@@ -8,7 +8,7 @@ from laminax_transforms.rematerializing.rematerialization import Decision
 from typing import Any
 from laminax import checkpoint as checkpoint
 from laminax import remat as remat
-from laminax_transforms.rematerializing.checkpoint import checkpoint_policies as checkpoint_policies
+from laminax_transforms.rematerializing.checkpoint_policies import checkpoint_policies as checkpoint_policies
 from laminax_transforms.rematerializing.rematerialization import Offloadable as Offloadable
 
 __all__: list[str]

@@ -30,14 +30,9 @@ if TYPE_CHECKING:
     from laminax_transforms.differentiation.jacobians import hessian, jacfwd, jacobian, jacrev
     from laminax_transforms.differentiation.linear_transposes import linear_transpose
     from laminax_transforms.programs.passes import fwd_and_bwd
-    from laminax_transforms.rematerializing.checkpoint import (
-        checkpoint,
-        checkpoint_name,
-        checkpoint_policies,
-        print_saved_residuals,
-        remat,
-        saved_residuals,
-    )
+    from laminax_transforms.rematerializing.checkpoint import checkpoint, checkpoint_name, remat
+    from laminax_transforms.rematerializing.checkpoint_policies import checkpoint_policies
+    from laminax_transforms.rematerializing.saved_residuals import print_saved_residuals, saved_residuals
 
 __version__ = "0.2.0"
 
@@ -53,7 +48,9 @@ _NAMES = {
     "differentiation.jacobians": "hessian jacfwd jacobian jacrev",
     "differentiation.linear_transposes": "linear_transpose",
     "programs.passes": "fwd_and_bwd",
-    "rematerializing.checkpoint": "checkpoint checkpoint_name checkpoint_policies print_saved_residuals remat saved_residuals",
+    "rematerializing.checkpoint": "checkpoint checkpoint_name remat",
+    "rematerializing.checkpoint_policies": "checkpoint_policies",
+    "rematerializing.saved_residuals": "print_saved_residuals saved_residuals",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = [

@@ -36,7 +36,7 @@ OFFERS: dict[str, str] = {
     "differentiation.differentiation": "DualTracer JVPTrace",
     "differentiation.gradient_refs": "DidntWant DontWant GradRef GradValue",
     "programs.passes": "fwd_and_bwd",
-    "rematerializing.checkpoint": "Recompute Saveable",
+    "rematerializing.checkpoint_policies": "Recompute Saveable",
     "rematerializing.rematerialization": "Offloadable",
     "taylor.series": "constant full_terms taylor_rules",
     "taylor.taylor": "jet",

@@ -12,8 +12,8 @@ from laminax_transforms.base.registry import axis_batching_rule, batching_rule, 
 from laminax_transforms.base.zeros import ZERO
 from laminax_transforms.batching.batch_axes import Axis
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
-from laminax_transforms.rematerializing.checkpoint import describe_value
 from laminax_transforms.rematerializing.rematerialization import Rematerialized, rematerialize
+from laminax_transforms.rematerializing.saved_residuals import describe_value
 from laminax_transforms.rules import calls_custom  # noqa: F401  (registers the rules of that half of the family)
 
 
