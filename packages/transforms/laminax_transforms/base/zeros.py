@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,6 +102,12 @@ def added(total: Any, term: Any) -> Any:
     """The sum of two cotangents of one value, which are arrays, or values of a type of users' own."""
     aval = get_aval(total)
     return aval.vspace_add(total, term) if isinstance(aval, HiType) else elementwise.add_p.bind(total, term)
+
+
+def spread(values: Sequence[Any], present: Sequence[bool]) -> list[Any]:
+    """The values at the marked places, `ZERO` at the others: tangents or cotangents of which only those that are not zero were computed."""
+    found = iter(values)
+    return [next(found) if has else ZERO for has in present]
 
 
 def zeros_of(aval: ShapedArray) -> Any:

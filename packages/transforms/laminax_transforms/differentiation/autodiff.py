@@ -21,7 +21,7 @@ from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like, registe
 from laminax_ir.types.hi_types import HiType
 from laminax_ir.types.ref_types import AbstractRef
 from laminax_transforms.base.flat_functions import FlatFunction, check_array_leaves
-from laminax_transforms.base.zeros import ZERO, has_tangents, instantiate, instantiate_cotangent
+from laminax_transforms.base.zeros import ZERO, has_tangents, instantiate, instantiate_cotangent, spread
 from laminax_transforms.batching.named_axes import checked_reduce_axes
 from laminax_transforms.differentiation.differentiated_refs import with_dual_refs
 from laminax_transforms.differentiation.differentiation import jvp_flat, linearize_flat
@@ -472,8 +472,8 @@ class VJPFunction(LinearFunction):
                              where_trees_part(self.out_tree, cotangent, "result", "cotangent"))
         paths = [keystr(path) for path, _ in tree_flatten_with_path(cotangent)[0]]
         cts = [_checked_cotangent(path, ct, aval) for path, ct, aval in zip(paths, flat, self.out_avals)]
-        found = iter(program.transpose([*cts, *no_cotangents(len(program.results) - len(cts))]))
-        in_cts = summed_over_axes([next(found) if has else ZERO for has in self.mask], self.primals, self.reduce_axes)
+        found = program.transpose([*cts, *no_cotangents(len(program.results) - len(cts))])
+        in_cts = summed_over_axes(spread(found, self.mask), self.primals, self.reduce_axes)
         return [cotangent_of_type(ct, aval.inner_aval if isinstance(aval, AbstractRef) else aval) if is_wanted else None
                 for ct, aval, is_wanted in zip(in_cts, self.in_avals, repeat(True) if wanted is None else wanted)]
 

@@ -19,7 +19,7 @@ from laminax_ir.types.arguments import check_callable, function_name
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.hi_types import HiType
 from laminax_transforms.base.flat_functions import FlatFunction
-from laminax_transforms.base.zeros import ZERO, has_tangents
+from laminax_transforms.base.zeros import has_tangents, spread
 from laminax_transforms.batching.named_axes import checked_reduce_axes
 from laminax_transforms.differentiation.autodiff import cotangent_of_type, summed_over_axes
 from laminax_transforms.differentiation.differentiation import linearize_flat
@@ -101,8 +101,7 @@ def _value_and_grad(transform: str, fun: Callable, argnums: int | Sequence[int],
                                           lambda i: _input_name(chosen, positions, i).removeprefix("argument "))
         _check_scalar_output(transform, fun, results, flat_fun.out_tree, holomorphic)
         seed = _one(get_aval(results[0]))
-        found = iter(program.transpose([seed], used_up=True))
-        cts = summed_over_axes([next(found) if has else ZERO for has in mask], flat, reduce_axes)
+        cts = summed_over_axes(spread(program.transpose([seed], used_up=True), mask), flat, reduce_axes)
         gradient = tree_unflatten(in_tree, [cotangent_of_type(ct, aval) for ct, aval in zip(cts, in_avals)])
         if isinstance(argnums, int):
             gradient = gradient[0]

@@ -20,7 +20,7 @@ from laminax_ir.recording.staging_trace import StagedTracer, StagingTrace
 from laminax_ir.tracing.trace import current_trace, state
 from laminax_ir.types.avals import ShapedArray
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
-from laminax_transforms.base.zeros import ZERO, instantiate, instantiate_cotangent, zeros_of
+from laminax_transforms.base.zeros import ZERO, instantiate, instantiate_cotangent, spread, zeros_of
 from laminax_transforms.batching.batch_axes import Axis, add_batch_axis
 from laminax_transforms.batching.batching import batch_flat
 from laminax_transforms.differentiation.differentiation import jvp_flat, linearize_flat
@@ -55,7 +55,7 @@ def jvp_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate_out: t
     out_nonzero: list[bool] = []
 
     def fun(*args: Any) -> list[Any]:
-        tangents = _spread(args[n:], nonzero)
+        tangents = spread(args[n:], nonzero)
         results, out = jvp_flat(lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), args[:n], tangents)
         out = [instantiate(t, aval) if want else t for t, want, aval in zip(out, wanted, closed.out_avals)]
         out_nonzero.extend(t is not ZERO for t in out)
@@ -211,7 +211,7 @@ def transpose_jaxpr(closed: ClosedJaxpr, linear: tuple[bool, ...], ct_nonzero: t
     def fun(*args: Any) -> list[Any]:
         fixed, cts = args[:len(fixed_avals)], args[len(fixed_avals):]
 
-        in_cts = linear_program_of_jaxpr(closed, linear, fixed).transpose(_spread(cts, ct_nonzero), sums_shared, used_up=True)
+        in_cts = linear_program_of_jaxpr(closed, linear, fixed).transpose(spread(cts, ct_nonzero), sums_shared, used_up=True)
         in_cts = [instantiate_cotangent(ct, aval) if want else ct for ct, want, aval in zip(in_cts, wanted, linear_avals)]
         out_nonzero.extend(ct is not ZERO for ct in in_cts)
         return [ct for ct in in_cts if ct is not ZERO]
@@ -278,12 +278,6 @@ def _with_calls_split(eqns: Sequence[JaxprEqn], linear: Container[Any]) -> Itera
             yield eqn
         else:
             yield from (part for part in parts if part is not None)
-
-
-def _spread(values: Sequence[Any], present: Sequence[bool]) -> list[Any]:
-    """The values at the marked places, `ZERO` at the others."""
-    found = iter(values)
-    return [next(found) if has else ZERO for has in present]
 
 
 class BatchedJaxpr(Record):

@@ -9,7 +9,7 @@ from laminax_ir.ops.calls import bind_checkpoint, call_jaxpr, checkpoint_p, jit_
 from laminax_ir.options import config
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_transforms.base.registry import axis_batching_rule, batching_rule, is_linear, jvp_rule, linearize_rule, transpose_rule
-from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.base.zeros import ZERO, spread
 from laminax_transforms.batching.batch_axes import Axis
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 from laminax_transforms.rematerializing.rematerialization import Rematerialized, rematerialize
@@ -29,8 +29,7 @@ def _jit_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> 
     derived = jvp_jaxpr(closed, nonzero)
     out = call_like(params, derived.jaxpr, [*primals, *(t for t in tangents if t is not ZERO)])
     count = len(closed.out_avals)
-    found = iter(out[count:])
-    return out[:count], [next(found) if has else ZERO for has in derived.out_nonzero]
+    return out[:count], spread(out[count:], derived.out_nonzero)
 
 
 @linearize_rule(jit_p)
@@ -43,8 +42,8 @@ def _jit_linearize(primals: Sequence[Any], tangents: Sequence[Any], **params: An
     if not any(split.out_nonzero):
         return outputs[:count], [ZERO] * count
     residuals = split.residuals(primals, outputs)
-    found = iter(call_like(params, split.linear, [*residuals, *(t for t in tangents if t is not ZERO)]))
-    return outputs[:count], [next(found) if has else ZERO for has in split.out_nonzero]
+    out_tangents = call_like(params, split.linear, [*residuals, *(t for t in tangents if t is not ZERO)])
+    return outputs[:count], spread(out_tangents, split.out_nonzero)
 
 
 @transpose_rule(jit_p)
@@ -83,8 +82,7 @@ def _checkpoint_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: A
     out = _checkpoint_like(params, derived.jaxpr, [*primals, *(t for t in tangents if t is not ZERO)], range(len(primals)),
                            params["differentiated"])
     count = len(closed.out_avals)
-    found = iter(out[count:])
-    return out[:count], [next(found) if has else ZERO for has in derived.out_nonzero]
+    return out[:count], spread(out[count:], derived.out_nonzero)
 
 
 @linearize_rule(checkpoint_p)
@@ -98,8 +96,8 @@ def _checkpoint_linearize(primals: Sequence[Any], tangents: Sequence[Any], **par
     if config.log_checkpoint_residuals.value or "logging" in sys.modules:  # importing it takes 5 ms, and nobody listens
         _log_saved_values(closed, split)
     residuals = [*[primals[i] for i in split.used_inputs], *outputs[count:]]
-    found = iter(_checkpoint_like(params, split.tangent, [*residuals, *(t for t in tangents if t is not ZERO)], split.used_inputs, True))
-    return outputs[:count], [next(found) if has else ZERO for has in split.out_nonzero]
+    given = [*residuals, *(t for t in tangents if t is not ZERO)]
+    return outputs[:count], spread(_checkpoint_like(params, split.tangent, given, split.used_inputs, True), split.out_nonzero)
 
 
 def _log_saved_values(closed: ClosedJaxpr, split: Rematerialized) -> None:

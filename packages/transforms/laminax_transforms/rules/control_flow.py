@@ -18,7 +18,7 @@ from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.hi_types import HiType
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_batching_rule, define_zero_derivative, is_linear, jvp_rule, linearize_rule, transpose_rule
-from laminax_transforms.base.zeros import ZERO, has_tangents
+from laminax_transforms.base.zeros import ZERO, has_tangents, spread
 from laminax_transforms.batching.batch_axes import Axis, move_batch_axis
 from laminax_transforms.differentiation.dependence import Flags, batched_results, cotangent_parameters, tangent_results, union
 from laminax_transforms.differentiation.varying import branches_alike, varying_axes
@@ -26,7 +26,7 @@ from laminax_transforms.programs.forwarding import forwarded_operands
 from laminax_transforms.programs.jaxpr_transforms import LinearizedJaxpr, batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 from laminax_transforms.rematerializing.branch_places import shared_places, with_places
 from laminax_transforms.rules import control_flow_scan  # noqa: F401  (it registers its rules)
-from laminax_transforms.rules.control_flow_values import absent, front_axes, nonzero_flags, present, spread
+from laminax_transforms.rules.control_flow_values import absent, front_axes, nonzero_flags, present
 from laminax_transforms.rules.control_flow_while import beside, has_io, select_examples
 
 if TYPE_CHECKING:

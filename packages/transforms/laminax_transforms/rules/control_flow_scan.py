@@ -19,7 +19,7 @@ from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rule, linearize_rule, transpose_rule
-from laminax_transforms.base.zeros import ZERO, zeros_of
+from laminax_transforms.base.zeros import ZERO, spread, zeros_of
 from laminax_transforms.batching.batch_axes import Axis, move_batch_axis
 from laminax_transforms.differentiation.dependence import (
     Flags,
@@ -32,7 +32,7 @@ from laminax_transforms.differentiation.dependence import (
 )
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 from laminax_transforms.rematerializing.split_scans import SplitStep, run_split_scan, split_step
-from laminax_transforms.rules.control_flow_values import absent, front_axes, full_tangents, in_groups, nonzero_flags, present, spread
+from laminax_transforms.rules.control_flow_values import absent, front_axes, full_tangents, in_groups, nonzero_flags, present
 
 
 def _closed(invars: Sequence[Var], outvars: Sequence[Var], eqns: Sequence[JaxprEqn], name: Any) -> ClosedJaxpr:

@@ -24,12 +24,6 @@ def absent(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
     return [x for x, has in zip(values, flags) if not has]
 
 
-def spread(values: Sequence[Any], flags: Sequence[bool], other: Any = ZERO) -> list[Any]:
-    """The values at the marked places, `other` elsewhere."""
-    found = iter(values)
-    return [next(found) if has else other for has in flags]
-
-
 def in_groups(values: Sequence[Any], *sizes: int) -> list[list[Any]]:
     """The values in consecutive groups of the given sizes, and the rest."""
     groups, start = [], 0

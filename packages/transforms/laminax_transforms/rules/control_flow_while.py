@@ -20,12 +20,12 @@ from laminax_ir.types.avals import get_aval
 from laminax_ir.types.hi_types import HiType
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_batching_rule, jvp_rule, linearize_rule, transpose_rule
-from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.base.zeros import ZERO, spread
 from laminax_transforms.batching.batch_axes import Axis, move_batch_axis
 from laminax_transforms.differentiation.dependence import Flags, batched_results, scan_fixpoint, union
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr
 from laminax_transforms.rules.control_flow_scan import DerivedBody, jvp_body
-from laminax_transforms.rules.control_flow_values import front_axes, full_tangents, in_groups, nonzero_flags, present, spread
+from laminax_transforms.rules.control_flow_values import front_axes, full_tangents, in_groups, nonzero_flags, present
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import ArrayLike

@@ -29,7 +29,7 @@ from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_ir.types.type_shardings import names_of
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rule, linearize_rule, transpose_rule
-from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.base.zeros import ZERO, spread
 from laminax_transforms.batching.batch_axes import Axis
 from laminax_transforms.batching.batching import BatchTrace
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
@@ -64,8 +64,7 @@ def _shard_map_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: An
     out_specs = [*params["out_specs"], *(s for s, has in zip(params["out_specs"], derived.out_nonzero) if has)]
     out = _call_like(params, derived.jaxpr, [*primals, *(t for t in tangents if t is not ZERO)], in_specs, out_specs)
     count = len(params["out_specs"])
-    found = iter(out[count:])
-    return out[:count], [next(found) if has else ZERO for has in derived.out_nonzero]
+    return out[:count], spread(out[count:], derived.out_nonzero)
 
 
 @linearize_rule(shard_map_p)
@@ -85,10 +84,10 @@ def _shard_map_linearize(primals: Sequence[Any], tangents: Sequence[Any], **para
         return outputs[:count], [ZERO] * count
     residual_specs = [params["in_specs"][i] if where == "in" else out_specs[i] for where, i in split.residual_sources]
     given = [t for t in tangents if t is not ZERO]
-    found = iter(_call_like(params, linear, [*split.residuals(primals, outputs), *given],
-                            [*residual_specs, *(s for s, has in zip(params["in_specs"], nonzero) if has)],
-                            [s for s, has in zip(params["out_specs"], split.out_nonzero) if has]))
-    return outputs[:count], [next(found) if has else ZERO for has in split.out_nonzero]
+    out_tangents = _call_like(params, linear, [*split.residuals(primals, outputs), *given],
+                              [*residual_specs, *(s for s, has in zip(params["in_specs"], nonzero) if has)],
+                              [s for s, has in zip(params["out_specs"], split.out_nonzero) if has])
+    return outputs[:count], spread(out_tangents, split.out_nonzero)
 
 
 def _unchecked_here(params: dict[str, Any]) -> tuple:
