@@ -14,7 +14,8 @@ import pytest
 
 from laminax_ir.options import config
 from laminax_ir.types import dtypes
-from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 # --- the documented lattice ---
 

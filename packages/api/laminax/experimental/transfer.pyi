@@ -2,7 +2,7 @@
 """Arrays from one process to another, by servers. A table of contents: names load on first use."""
 
 from collections.abc import Sequence
-from laminax_ir.types.avals import ShapeDtypeStruct
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 from laminax_runtime.arrays.arrays import ArrayImpl
 from laminax_runtime.arrays.transfer_servers import TransferServer as _TransferServer
 from typing import Any

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
-from laminax_ir.types.avals import ShapeDtypeStruct
+from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 from laminax_runtime import _jaxlib
 from laminax_runtime.arrays.arrays import ArrayImpl
 
