@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.tracing.tracebacks import shorten
+from laminax_ir.tracing.user_warnings import warn_at_user
 from laminax_ir.types.errors import ConcretizationTypeError
 from laminax_runtime import install_array_methods
 
@@ -78,7 +79,7 @@ def _shared_members() -> dict[str, Any]:
         "__getitem__": _method("__getitem__", "indexing", "getitem"), "__iter__": _method("__iter__", "indexing", "iterate"),
         "__contains__": _method("__contains__", "set_ops", "contains"),
         "__round__": _method("__round__", "rounding", "round_method"), "__reversed__": _method("__reversed__", "reshaping", "flipud"),
-        "__array_namespace__": _array_namespace, "to_device": _to_device,
+        "__array_namespace__": _array_namespace, "__numpy_dtype__": property(_dtype_for_numpy), "to_device": _to_device,
     })
     return table
 
@@ -159,6 +160,13 @@ def _array_namespace(self: Any, *, api_version: str | None = None) -> Any:
         raise ValueError(f"__array_namespace__: api_version={api_version!r} is not available; there is {available!r}. Leave it out to "
                          "take that.")
     return namespace
+
+
+def _dtype_for_numpy(self: Any) -> Any:
+    """What NumPy, from 2.4 on, takes for the dtype where it is given an array in its place."""
+    warn_at_user(f"Implicit conversion of an array to a dtype is deprecated, and will be an error: NumPy was given an array, of type "
+                 f"{self.aval.str_short()}, for a dtype. Give its dtype, x.dtype.", DeprecationWarning)
+    return self.dtype
 
 
 def _refuse_flat(self: Any) -> None:
