@@ -202,8 +202,9 @@ def test_padding_keeps_a_weak_type(mode):
     assert jnp.pad(jnp.array(1.0)[None], 1, mode=mode).weak_type and not jnp.pad(jnp.ones(1), 1, mode=mode).weak_type
 
 
-def test_polyfit_without_implicit_rank_promotion():
-    x, y = np.arange(6.0, dtype=np.float32), RNG.normal(size=(6, 2)).astype(np.float32)
+@pytest.mark.parametrize("shape", [(6,), (6, 2)])
+def test_polyfit_without_implicit_rank_promotion(shape):
+    x, y = np.arange(6.0, dtype=np.float32), RNG.normal(size=shape).astype(np.float32)
     with laminax.numpy_rank_promotion("raise"):
         got, covariance = jnp.polyfit(x, y, 2, cov=True)
     want, want_covariance = np.polyfit(x, y, 2, cov=True)

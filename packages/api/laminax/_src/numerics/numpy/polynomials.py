@@ -407,7 +407,7 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, fu
             raise ValueError("polyfit: the number of data points must exceed order to scale the covariance matrix")
         factor = operators.true_divide(residuals, x.shape[0] - order)
     if len(y.shape) == 1:
-        return c, operators.multiply(base, factor)
+        return c, operators.multiply(base, factor if cov == "unscaled" else shape_ops.expand_dims(factor, (0,)))
     if cov != "unscaled":
         factor = shape_ops.expand_dims(factor, (0, 1))
     return c, operators.multiply(shape_ops.expand_dims(base, (2,)), factor)
