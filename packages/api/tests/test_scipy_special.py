@@ -94,6 +94,14 @@ def test_log_ndtr_of_single_precision_keeps_its_digits_above_0(jit):
     np.testing.assert_allclose(found, scipy.special.log_ndtr(x.astype(np.float64)), rtol=1e-5)
 
 
+@pytest.mark.parametrize("function, is_weak", [(jnp.hypot, True), (jnp.logaddexp2, False), (special.rel_entr, False),
+                                               (special.kl_div, False)])
+def test_weak_types_of_two_operands(function, is_weak):
+    """As in JAX 0.12: hypot of integers and a Python number is weakly typed, what has constants of the operands' dtype strongly."""
+    assert function(jnp.array([1, 2]), 2.0).weak_type is is_weak
+    assert function(1, 2.0).weak_type and not function(jnp.float32([1]), 2.0).weak_type
+
+
 def test_edges():
     edges = np.array([0.0, -1.0, 2.0, 0.5])
     np.testing.assert_array_equal(np.isnan(special.ndtri(edges)), [False, True, True, False])
@@ -103,6 +111,9 @@ def test_edges():
     p, q = np.array([0.0, 0.0, 1.0, 1.0, -1.0, np.nan]), np.array([1.0, 0.0, 0.0, -1.0, 1.0, 1.0])
     np.testing.assert_array_equal(special.rel_entr(p, q), scipy.special.rel_entr(p, q))
     np.testing.assert_array_equal(special.kl_div(p, q), scipy.special.kl_div(p, q))
+    p, q = np.array([np.inf, 0.0, 1.0, -np.inf, 0.0, np.inf]), np.array([0.0, -np.inf, -np.inf, 1.0, np.inf, 1.0])
+    np.testing.assert_array_equal(special.kl_div(p, q), scipy.special.kl_div(p, q))
+    assert laminax.grad(special.kl_div)(1.0, 0.0) == 0 and laminax.grad(special.kl_div)(-1.0, 1.0) == 0  # inf on both sides
     assert laminax.grad(special.rel_entr)(0.0, 1.0) == 0 and laminax.grad(special.entr)(0.0) == np.inf
     assert special.gamma(0.0) == np.inf and special.gamma(-0.0) == -np.inf and np.isnan(special.gamma(-2.0))
     assert special.factorial(-1.0) == 0

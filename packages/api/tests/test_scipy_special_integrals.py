@@ -68,6 +68,37 @@ def test_erfcx_at_the_ends():
         np.testing.assert_array_equal(special.erfcx(np.array(x, dtype)), [np.inf, np.inf, np.inf, 0])
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_erfcx_of_narrow_floats(dtype):
+    """exp(16) is no number of float16, so that 4 gave NaN."""
+    x = laminax.numpy.array([-2.0, 0.0, 3.0, 3.5, 4.0, 7.5, 100.0], dtype)
+    found = special.erfcx(x)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(np.float64(found), scipy.special.erfcx(np.float64(x)), rtol=float(laminax.numpy.finfo(dtype).eps))
+
+
+def test_derivatives_of_poch_in_the_second_argument_at_zero():
+    """gamma(z + m) / gamma(z) is 1 at m = 0, but not constant: its derivatives are digamma(z) and, by z too, polygamma(1, z)."""
+    z = np.array([1.0, 0.5, 3.0, -1.5])
+    by_m = laminax.grad(special.poch, 1)
+    np.testing.assert_allclose(laminax.vmap(by_m, (0, None))(z, 0.0), scipy.special.digamma(z), rtol=1e-12)
+    np.testing.assert_allclose(laminax.vmap(laminax.grad(by_m), (0, None))(z[:3], 0.0), scipy.special.polygamma(1, z[:3]), rtol=1e-10)
+    np.testing.assert_array_equal(special.poch(np.array([0.0, -1.0, -2.0]), 0.0), 1)
+
+
+def test_derivatives_of_owens_t():
+    """In closed form: a difference of normal distributions lost the digits for small h, and infinite h gave NaN."""
+    h, a = np.float32([1e-6, -1e-6, 0.5, 2.0, np.inf, -np.inf])[:, None], np.float32([2.0, -0.5, 3.0])
+    wide, slope_h = np.float64(h), laminax.vmap(laminax.vmap(laminax.grad(special.owens_t), (None, 0)), (0, None))
+    with np.errstate(invalid="ignore"):
+        by_h = -np.exp(-wide**2 / 2) * scipy.special.erf(a * wide / np.sqrt(2)) / np.sqrt(8 * np.pi)
+    by_a = np.exp(-wide**2 * (1 + np.float64(a)**2) / 2) / (2 * np.pi * (1 + np.float64(a)**2))
+    with laminax.enable_x64(False):
+        np.testing.assert_allclose(slope_h(h[:, 0], a), by_h, rtol=1e-5)
+        by_both = laminax.vmap(laminax.vmap(laminax.grad(special.owens_t, 1), (None, 0)), (0, None))(h[:, 0], a)
+    np.testing.assert_allclose(by_both, by_a, rtol=1e-5, atol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["expi", "exp1", "sici", "fresnel", "expn", "dawsn"])
 def test_without_jit(name):
     args = (2, 0.7) if name == "expn" else (0.7,)  # loops count in Python integers then

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from laminax_ir.ops import elementwise as ops
 from laminax_ir.ops import special as op
 from laminax_ir.options import config
 from laminax_transforms import grad, jvp, vmap
@@ -63,6 +64,29 @@ def test_derivatives(function, operands, positions):
 def test_bessel_i1e_at_zero():
     # exp(-|x|) I1(x) is x/2 - x|x|/2 + ... : its slope at 0 is 1/2.
     assert grad(op.bessel_i1e)(0.0) == 0.5
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_second_derivatives_of_bessel_functions_close_to_zero(dtype):
+    """exp(-|x|) I0(x) is 1 - |x| + 3/4 x**2 - ...; both were infinite where 1/x or 1/x**2 is."""
+    x = np.finfo(dtype).smallest_normal / dtype(2)
+    assert grad(grad(op.bessel_i0e))(x) == 1.5
+    assert -1 <= grad(grad(op.bessel_i1e))(x) <= 0
+
+
+@pytest.mark.parametrize("function", [ops.asin, ops.acos, ops.atanh])
+def test_derivatives_of_inverse_functions_keep_their_digits(function):
+    """1 - x**2 cancels close to 1; the derivative of (1 - x) (1 + x) cancels close to 0."""
+    slope, x = grad(function), np.float32([1e-6, 0.5, 0.99999994])
+    wide = x.astype(np.float64)
+    left = (1 - wide) * (1 + wide)
+    expected = {ops.asin: left ** -0.5, ops.acos: -left ** -0.5, ops.atanh: 1 / left}[function]
+    second = {ops.asin: wide * left ** -1.5, ops.acos: -wide * left ** -1.5, ops.atanh: 2 * wide / left**2}[function]
+    with config.enable_x64(False):
+        np.testing.assert_allclose(vmap(slope)(x), expected, rtol=1e-6)
+        np.testing.assert_allclose(vmap(grad(slope))(x), second, rtol=1e-6)
+    if function is ops.atanh:
+        assert grad(slope)(np.float32(1)) == np.inf and grad(slope)(np.float32(-1)) == -np.inf
 
 
 @pytest.mark.parametrize("function, x", [(op.erf, 0.3), (op.erf_inv, 0.3), (op.lgamma, 1.7), (op.digamma, 1.7),

@@ -11,6 +11,7 @@ coefficients of exp(-x) I0(x); Lentz, "Generating Bessel functions", 1976, in th
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -217,6 +218,59 @@ def _incomplete_gamma(a: ArrayLike, x: ArrayLike, of_series: Callable, of_fracti
     return e.select(is_inside, result, outside)
 
 
+def _zeta(k: int) -> float:
+    """Riemann's zeta function, by Euler and Maclaurin's sum of the terms from the 30th on."""
+    n = 30.0
+    rest = n / (k - 1) + 0.5 + k / (12 * n) - math.prod(range(k, k + 3)) / (720 * n ** 3) + math.prod(range(k, k + 5)) / (30240 * n ** 5)
+    return sum(m ** -float(k) for m in range(1, 30)) + n ** -float(k) * rest
+
+
+# The coefficients of log Γ(1 + a) + γ a, from that of the square of a on: DLMF 5.7.3
+_LOG_GAMMA_SERIES = [(-1) ** k * _zeta(k) / k for k in range(2, 28)]
+_SMALL = 0.25  # the greatest a of the forms that do not subtract numbers close to 1, or to 1/a
+
+
+def _small_a(a: ArrayLike, x: ArrayLike) -> tuple[Array, Array, Array, Array]:
+    """P and Q for a below `_SMALL` and x up to 1, without cancellation, by DLMF 8.7.1: P = x^a / Γ(1 + a) (1 + a R).
+
+    R is the sum of (-x)^n / (n! (a + n)) for n from 1 on.
+
+    Returns:
+      The mask of such elements; the logarithm of x^a / Γ(1 + a); R and dR/da. Of other elements they are those of (1/8, 1/2).
+    """
+    is_small = _all(e.lt(a, _SMALL), e.le(x, 1.0))
+    a, x = e.select(is_small, a, full_like(a, 0.125)), e.select(is_small, x, full_like(x, 0.5))
+
+    def advance(step: Any, sums: Any, rest: Any) -> Any:
+        power = e.neg(e.div(e.mul(rest[0], x), step))
+        shifted = e.add(a, step)
+        term = e.div(power, shifted)
+        still = e.gt(e.abs(term), e.mul(e.abs(sums[0]), _eps(a)))
+        return (e.add(sums[0], term), e.sub(sums[1], e.div(term, shifted))), (power,), still
+
+    rest, d_rest = _iterate(is_small, (full_like(a, 0), full_like(a, 0)), (full_like(a, 1),), advance)
+    log_gamma = full_like(a, _LOG_GAMMA_SERIES[-1])
+    for coefficient in _LOG_GAMMA_SERIES[-2::-1]:
+        log_gamma = e.add(e.mul(log_gamma, a), coefficient)
+    log_gamma = e.mul(a, e.sub(e.mul(a, log_gamma), np.euler_gamma))
+    return is_small, e.sub(e.mul(a, e.log(x)), log_gamma), rest, d_rest
+
+
+def _upper_by_series(a: ArrayLike, x: ArrayLike, value: ArrayLike) -> Array:
+    """Q where the series of P converges."""
+    is_small, log_front, rest, _ = _small_a(a, x)
+    small = e.neg(e.add(e.expm1(log_front), e.mul(e.mul(e.exp(log_front), a), rest)))
+    return e.select(is_small, small, e.sub(1.0, e.mul(_power(a, x), value)))
+
+
+def _slope_by_series(a: ArrayLike, x: ArrayLike, value: ArrayLike, d_value: ArrayLike) -> Array:
+    """dP/da where the series of P converges."""
+    is_small, log_front, rest, d_rest = _small_a(a, x)
+    log_slope = e.sub(e.log(x), op.digamma(e.add(a, 1.0)))
+    small = e.mul(e.exp(log_front), e.add(e.mul(log_slope, e.add(1.0, e.mul(a, rest))), e.add(rest, e.mul(a, d_rest))))
+    return e.select(is_small, small, e.mul(_power(a, x), _slope(a, x, value, d_value)))
+
+
 def _power(a: ArrayLike, x: ArrayLike) -> Array:
     """x^a e^-x / Γ(a)."""
     return e.exp(e.sub(e.sub(e.mul(a, e.log(x)), x), op.lgamma(a)))
@@ -233,18 +287,23 @@ def _igamma(a: ArrayLike, x: ArrayLike) -> Array:
 
 
 def _igammac(a: ArrayLike, x: ArrayLike) -> Array:
-    return _incomplete_gamma(a, x, lambda a, x, s: e.sub(1.0, e.mul(_power(a, x), s)),
+    return _incomplete_gamma(a, x, _upper_by_series,
                              lambda a, x, h: e.mul(_power(a, x), h), 1.0, 0.0, 0.0, 1.0)
 
 
 def _igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
-    return _incomplete_gamma(a, x, lambda a, x, s, ds: e.mul(_power(a, x), _slope(a, x, s, ds)),
+    return _incomplete_gamma(a, x, _slope_by_series,
                              lambda a, x, h, dh: e.neg(e.mul(_power(a, x), _slope(a, x, h, dh))), 0.0, 0.0, np.nan, np.nan, True)
 
 
 def _random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
-    """-(dP/da) / (dP/dx), and dP/dx is `_power` / x: it cancels."""
-    return _incomplete_gamma(a, x, lambda a, x, s, ds: e.neg(e.mul(x, _slope(a, x, s, ds))),
+    """-(dP/da) / (dP/dx), and dP/dx is `_power` / x: it cancels, but for small a."""
+    def by_series(a: ArrayLike, x: ArrayLike, value: ArrayLike, d_value: ArrayLike) -> Array:
+        is_small = _all(e.lt(a, _SMALL), e.le(x, 1.0))
+        small = e.div(e.mul(x, _slope_by_series(a, x, value, d_value)), _power(a, x))
+        return e.neg(e.select(is_small, small, e.mul(x, _slope(a, x, value, d_value))))
+
+    return _incomplete_gamma(a, x, by_series,
                              lambda a, x, h, dh: e.mul(x, _slope(a, x, h, dh)), 0.0, np.nan, np.nan, np.nan, True)
 
 

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.special
 from ml_dtypes import bfloat16
 from stablehlo_runner import check, run
 
@@ -36,6 +37,26 @@ def test_one_operand(function, low, high, dtype):
 def test_more_operands(function, operands, dtype):
     with config.enable_x64(True):
         check(lambda *xs: [function(*xs)], *[np.array(x, dtype) for x in operands], rtol=TOLERANCE[dtype], atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype, digits", [(np.float32, 4e-6), (np.float64, 2e-10)])
+def test_incomplete_gamma_functions_of_small_a(dtype, digits):
+    """1 - P had no digit left for a = 1e-6, nor had the difference of two numbers of the size 1/a that made dP/da.
+
+    SciPy's upper function is right to the last digits there; P is 1 - a E1(x) + O(a**2), so that differences by a are taken of Q.
+    """
+    a, x = (v.ravel() for v in np.meshgrid(dtype([1e-12, 1e-6, 1e-3, 0.1, 0.24, 0.26]), dtype([1e-6, 0.1, 0.5, 1.0, 1.1])))
+    wide, wide_x = a.astype(np.float64), x.astype(np.float64)
+    step = 1e-4 * wide
+    upper = scipy.special.gammaincc(wide, wide_x)
+    ratios = [scipy.special.gammaincc(wide + k * step, wide_x) for k in (-2, -1, 1, 2)]
+    slope = -(ratios[0] - 8 * ratios[1] + 8 * ratios[2] - ratios[3]) / (12 * step)
+    density = np.exp((wide - 1) * np.log(wide_x) - wide_x - scipy.special.gammaln(wide))
+    with config.enable_x64(True):
+        for function, expected in [(op.igammac, upper), (op.igamma_grad_a, slope), (op.random_gamma_grad, -slope / density)]:
+            (found,) = run(stage(lambda a, x, function=function: [function(a, x)], [get_aval(a), get_aval(x)]), a, x)
+            assert found.dtype == dtype
+            np.testing.assert_allclose(found, expected, rtol=digits)
 
 
 @pytest.mark.parametrize("dtype, eps", [(np.float16, 2**-10), (bfloat16, 2**-7)])

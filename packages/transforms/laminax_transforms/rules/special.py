@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from laminax_ir.ops import special as op
-from laminax_ir.ops.elementwise import abs, add, div, eq, exp, gt, log, log1p, mul, neg, select, sign, square, sub
+from laminax_ir.ops.elementwise import abs, add, div, exp, gt, log, log1p, lt, mul, neg, select, sign, square, sub
 from laminax_ir.ops.shape import full_like
 from laminax_ir.ops.special import bessel_i0e, bessel_i1e, digamma, igamma_grad_a, lgamma, polygamma, zeta
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.dtypes import finfo
 from laminax_transforms.base.registry import define_jvp
 from laminax_transforms.batching.batch_axes import define_elementwise_batching
 
@@ -39,8 +41,8 @@ define_jvp(op.bessel_i0e_p, lambda t, y, x: mul(t, sub(bessel_i1e(x), mul(sign(x
 
 
 def _bessel_i1e_partial(t: ArrayLike, y: ArrayLike, x: ArrayLike) -> Array:
-    """I1' = I0 - I1/x; the quotient goes to 1/2 at 0."""
-    at_zero = eq(x, 0.0)
+    """I1' = I0 - I1/x; the quotient goes to 1/2 at 0, and its derivative close to 0 would be a difference of infinite numbers."""
+    at_zero = lt(abs(x), full_like(x, float(finfo(get_aval(x).dtype).eps)))
     safe = select(at_zero, full_like(x, 1.0), x)
     slope = sub(bessel_i0e(safe), mul(y, add(sign(safe), div(1.0, safe))))
     return mul(t, select(at_zero, full_like(x, 0.5), slope))

@@ -32,6 +32,7 @@ from laminax._src.numerics.numpy.arguments import (
     shape_of,
     strong,
     strong_unless_scalar,
+    weak_like,
 )
 from laminax._src.numerics.numpy.conditions import _where
 from laminax._src.numerics.numpy.elementary import named
@@ -354,7 +355,7 @@ def _hypot(x1: Any, x2: Any) -> list[Any]:
     one = scalar_like(1.0, dtype)
     ratio = op.div(small, _where(zero, one, large))
     length = op.mul(large, op.sqrt(op.add(one, op.square(ratio))))
-    return [strong_unless_scalar(_where(_is_infinite(x1, x2), scalar_like(math.inf, dtype), _where(zero, large, length)), x1, x2)]
+    return [weak_like(_where(_is_infinite(x1, x2), scalar_like(math.inf, dtype), _where(zero, large, length)), x1, x2)]
 
 
 def _is_infinite(x1: Any, x2: Any) -> Any:

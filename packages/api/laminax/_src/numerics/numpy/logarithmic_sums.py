@@ -17,7 +17,7 @@ from laminax_transforms import stop_gradient
 from laminax_transforms.base.zeros import ZERO
 
 from laminax._src.numerics.floor import fused
-from laminax._src.numerics.numpy.arguments import as_array, convert, dtype_of, inexact, is_kind, promote_inexact
+from laminax._src.numerics.numpy.arguments import as_array, convert, dtype_of, inexact, is_kind, promote_inexact, strong_unless_scalar
 from laminax._src.numerics.numpy.conditions import _where
 from laminax._src.numerics.numpy.creation import zeros_like
 from laminax._src.numerics.numpy.elementary import exp, log
@@ -191,7 +191,7 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     if is_kind(x1, dtypes.complexfloating):
         log_2 = scalar_like(math.log(2), dtype_of(x1))
         return op.div(logaddexp(op.mul(x1, log_2), op.mul(x2, log_2)), log_2)
-    return CustomJVPCall(_logaddexp2, _logaddexp2_jvp, (x1, x2), "logaddexp2").bind()[0]
+    return strong_unless_scalar(CustomJVPCall(_logaddexp2, _logaddexp2_jvp, (x1, x2), "logaddexp2").bind()[0], x1, x2)
 
 
 def _logaddexp2(x1: Any, x2: Any) -> list[Any]:

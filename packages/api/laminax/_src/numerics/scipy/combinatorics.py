@@ -9,6 +9,7 @@ import numpy as np
 
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import check_size
+from laminax_transforms import stop_gradient
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
@@ -101,8 +102,9 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
       Array([ 6.   , 39.375], dtype=float32)
     """
     z, m = jnp.broadcast_arrays(*promote_real_inexact("poch", z=z, m=m))
-    value = jnp.exp(gammaln(z + m) - gammaln(z)) * gammasgn(z) * gammasgn(z + m)
-    return jnp.where(m == 0, jnp.ones_like(value), value)
+    is_pole = (m == 0) & ~jnp.isfinite(gammaln(z))  # elsewhere the formula gives 1 for m == 0, and its derivative in m
+    z, m = jnp.where(is_pole, jnp.ones_like(z), z), jnp.where(is_pole, jnp.zeros_like(m), m)
+    return jnp.exp(gammaln(z + m) - gammaln(z)) * stop_gradient(gammasgn(z) * gammasgn(z + m))  # no infinity times the zero of a sign
 
 
 @fused

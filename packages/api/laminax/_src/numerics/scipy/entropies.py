@@ -13,7 +13,7 @@ from laminax_transforms import custom_jvp
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.numpy.arguments import promote_inexact, promote_real_inexact
+from laminax._src.numerics.numpy.arguments import promote_inexact, promote_real_inexact, strong_unless_scalar
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
@@ -138,7 +138,7 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     is_zero = (p == 0) & (q >= 0)
     safe_p, safe_q = jnp.where(is_inside, p, jnp.ones_like(p)), jnp.where(is_inside, q, jnp.ones_like(q))
     outside = jnp.where(is_zero, jnp.zeros_like(p), jnp.full_like(p, math.inf))
-    return jnp.where(is_inside, _times_log_quotient(safe_p, safe_q), outside)
+    return strong_unless_scalar(jnp.where(is_inside, _times_log_quotient(safe_p, safe_q), outside), p, q)
 
 
 @custom_jvp
@@ -182,5 +182,8 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
       >>> kl_div(jnp.array([0., 0.5, 0.5]), jnp.array([0.5, 0.25, 0.]))
       Array([0.5       , 0.09657359,        inf], dtype=float32)
     """
-    p, q = promote_real_inexact("kl_div", p=p, q=q)
-    return rel_entr(p, q) - p + q
+    p, q = jnp.broadcast_arrays(*promote_real_inexact("kl_div", p=p, q=q))
+    is_inside = (p > 0) & (q > 0) | jnp.isnan(p) | jnp.isnan(q)
+    safe_p, safe_q = jnp.where(is_inside, p, jnp.ones_like(p)), jnp.where(is_inside, q, jnp.ones_like(q))
+    outside = jnp.where((p == 0) & (q >= 0), q, jnp.full_like(p, math.inf))
+    return strong_unless_scalar(jnp.where(is_inside, rel_entr(safe_p, safe_q) - safe_p + safe_q, outside), p, q)
