@@ -38,6 +38,14 @@ def test_a_batch_of_products(equation, a, b, dtype):
         assert (np.abs(np.asarray(laminax.jit(f)(a, b)) - wanted) <= 8 * np.finfo(dtype).eps * magnitude).all()
 
 
+def test_a_batch_of_products_of_many_terms_is_the_librarys():
+    """Sixteen terms fill the library's vectors; in a loop that is to be one kernel they are sums all the same."""
+    a, b = jnp.asarray(_normal(500, 16, 16)), jnp.asarray(_normal(500, 16, 16))
+    assert "dot_general" in _text(jnp.matmul, a, b)
+    assert "dot_general" not in _text(jnp.matmul, a[..., :12], b[:, :12])
+    assert "dot_general" not in _text(lambda a, b: lax.fori_loop(0, 3, lambda i, x: x @ b, a), a[0], b[0])
+
+
 def _filter(a, ys):
     def step(state, y):
         m, p = state

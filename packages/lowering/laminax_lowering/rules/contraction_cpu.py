@@ -4,11 +4,11 @@ The compiler hands products of matrices to a library, even of four by four, and 
 such a call in its body is not compiled as one kernel either, as other small loops are. Times are of one core, f32, jaxlib 0.12,
 without this kernel -> with it:
 
-  batches of products, microseconds                 in a loop of 200 steps, microseconds a step
-  10,000 of 4 by 4      4485 -> 160                 4 by 4      0.68 -> 0.06
-  10,000 of 8 by 8       696 -> 231                 8 by 8      0.40 -> 0.10
-  2,000 of 16 by 16      561 -> 346                 16 by 16    0.56 -> 0.39
-  500 of 32 by 32        644 -> 811, left alone     32 by 32    1.28 -> 2.38, left alone
+  batches of products, microseconds                     in a loop of 200 steps, microseconds a step
+  10,000 of 4 by 4      4330 -> 69                      4 by 4      0.69 -> 0.06
+  10,000 of 8 by 8       450 -> 320                     8 by 8      0.33 -> 0.08
+  3,000 of 12 by 12      370 -> 200                     16 by 16    0.48 -> 0.31
+  2,000 of 16 by 16      380 -> 425, left alone         32 by 32    1.13, left alone
 
 A Kalman filter of four states, 200 steps: 0.35 ms -> 0.016, its gradient 0.91 -> 0.12, and the loops compile faster too.
 One product by itself gains half a microsecond, and is left to the library too: a kernel of its own takes 30 ms to compile.
@@ -38,6 +38,7 @@ from laminax_lowering.writing.ssa_values import Value
 
 # The terms of a sum, and the products of numbers in a product of two matrices.
 MAX_TERMS, MAX_PRODUCTS = 32, 4096
+MAX_TERMS_OF_BATCH = 12  # outside of loops: with 16 the library's vectors are full, and the kernel takes 56 ms to compile, not 11
 # Below, the compiler writes products of matrices in place itself, and a batch takes a tenth of a millisecond at most.
 MIN_PRODUCTS, MIN_PRODUCTS_OF_BATCH = 4 * 4 * 2, 20_000
 MIN_SIZE_OF_OUTER_PRODUCTS = 4096
@@ -61,7 +62,7 @@ def _small_product(ctx: FunctionWriter, lhs: Value, rhs: Value, *, dimension_num
     rows, columns = a.size // (terms * count), b.size // (terms * count)
     if min(rows, columns) < 2 or not MIN_PRODUCTS <= rows * columns * terms <= MAX_PRODUCTS:
         return None
-    if not ctx.module.loop_depth and (count == 1 or out.size * terms < MIN_PRODUCTS_OF_BATCH):
+    if not ctx.module.loop_depth and (count == 1 or terms > MAX_TERMS_OF_BATCH or out.size * terms < MIN_PRODUCTS_OF_BATCH):
         return None
     numbers = tuple([tuple([tuple(axes) for axes in pair]) for pair in dimension_numbers])
     return ctx.run(_program(a.strip_weak_type(), b.strip_weak_type(), numbers, out.shape), [lhs, rhs])[0]
