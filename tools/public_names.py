@@ -30,8 +30,10 @@ from typing import Any, NamedTuple
 Listing = dict[str, dict[str, dict[str, Any]]]  # by module, without the package's name, and by name in it
 
 # Subpackages of the reference that are not compared: kernels' languages, its own tests and build.
-LEFT_OUT = ("_src", "experimental.pallas", "experimental.mosaic", "experimental.jax2tf", "experimental._private_mm", "tools", "jaxlib",
-            "version", "experimental.slab", "experimental.source_mapper", "experimental.key_reuse")
+LEFT_OUT = ("_src", *[f"experimental.pallas.{name}" for name in ("fuser", "mosaic_gpu", "ops", "tpu_sc")], "experimental.mosaic",
+            "experimental.jax2tf", "experimental._private_mm", "tools", "jaxlib", "version", "experimental.slab",
+            "experimental.source_mapper", "experimental.key_reuse")
+
 
 
 REASONS = pathlib.Path(__file__).absolute().parents[1] / "docs" / "public-names.md"

@@ -25,7 +25,7 @@ ROOMS: dict[str, list[str]] = {
     "laminax_lowering": ["planning", "costs writing", "rules", "lower regions"],
     "laminax_runtime": ["_jaxlib _one_process", "base", "backends", "arrays", "compiling", "running"],
     "laminax._src": [
-        "base", "placement", "inspecting", "compiling", "autojit parallel", "exporting", "debugging", "explaining", "numerics", "linen",
-        "names",
+        "base", "placement", "inspecting", "compiling", "autojit parallel", "exporting", "debugging", "explaining", "numerics",
+        "linen pallas", "names",
     ],
 }

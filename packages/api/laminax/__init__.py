@@ -40,7 +40,7 @@ _NAMES = {
     "laminax_ir.ops.state": "empty_ref free_ref",
     "laminax_ir.refs.refs": "Ref freeze new_ref",
     "laminax._src.compiling.effects": "effects_barrier",
-    "laminax._src.numerics.numpy.dynamic_slices": "ds",
+    "laminax_ir.refs.dynamic_slices": "ds",
     "laminax._src.compiling.abstract_calls": "eval_shape make_jaxpr typeof",
     "laminax._src.compiling.scopes": "disable_jit ensure_compile_time_eval named_call named_scope",
     "laminax._src.parallel.transfers": """

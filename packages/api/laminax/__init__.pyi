@@ -5,12 +5,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from laminax._src.autojit.autojit import F
 from laminax._src.compiling.stages import Lowered, Traced
 from laminax._src.explaining.explain import Explain
-from laminax._src.numerics.numpy.dynamic_slices import Slice
 from laminax_ir.options.ambient import Override
 from laminax_ir.options.config import Config
 from laminax_ir.options.config_options import Option
 from laminax_ir.options.restoring import Together
 from laminax_ir.options.user_contexts import UserContext
+from laminax_ir.refs.dynamic_slices import Slice
 from laminax_ir.refs.refs import Ref as _Ref
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.avals import ShapedArray

@@ -17,7 +17,7 @@ REFUSED = [
     ("experimental.array_serialization.serialization", "GlobalAsyncCheckpointManager", (), {}, "orbax"),
     ("extend.ifrt_programs", "ifrt_programs", (), {}, "lower"),
     ("interpreters.pxla", "global_avals_to_results_handler", ((), ()), {}, "device_put"),
-    ("experimental.pallas", "pallas_call", (abs,), {"grid": (2,)}, "laminax.ffi.ffi_call"),
+    ("experimental.pallas", "core_map", (abs,), {"mesh": None}, "laminax.ffi.ffi_call"),
     ("experimental.pallas.ops.tpu.splash_attention", "splash_attention_kernel", (), {}, "dot_product_attention"),
 ]
 
@@ -34,9 +34,9 @@ def test_a_refused_name_says_what_to_use_instead(module, name, args, kwargs, adv
 def test_a_library_with_kernels_can_be_imported():
     from laminax.experimental import pallas as pl
     from laminax.experimental.pallas import tpu as pltpu
-    assert repr(pl.BlockSpec) == "<laminax.experimental.pallas.BlockSpec, which is not supported>" and not hasattr(pl, "__wrapped__")
-    with pytest.raises(NotImplementedError, match="experimental.pallas.tpu.VMEM is not supported"):
-        pltpu.VMEM((8, 128), "float32")
+    assert repr(pl.core_map) == "<laminax.experimental.pallas.core_map, which is not supported>" and not hasattr(pl, "__wrapped__")
+    with pytest.raises(NotImplementedError, match="experimental.pallas.tpu.TensorCoreMesh is not supported"):
+        pltpu.TensorCoreMesh((8, 128), "float32")
 
 
 def test_what_writers_of_checkpoints_ask_for_is_there():

@@ -112,6 +112,7 @@ OFFERS: dict[str, str] = {
     "recording.type_lowering": "bind_lowered has_hi_types lowered needs_lowering",
     "reference.exact_programs": "ExactPart exact_part",
     "reference.evaluate": "evaluate_primitive reference_rule",
+    "refs.dynamic_slices": "Slice ds dslice",
     "refs.ref_primitives": "get_p swap_p",
     "refs.refs": "Ref RefView ValueRef argument_namer check_aliases check_returned freeze is_traced new_ref read write",
     "symbolic.sized_programs": "at_sizes value_at_sizes",

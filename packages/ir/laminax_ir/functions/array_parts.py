@@ -10,7 +10,7 @@ from laminax_ir.ops import indexing, shape, slicing
 from laminax_ir.ops.conversion import convert_element_type_p
 from laminax_ir.ops.elementwise import add_p, convert_element_type, copy_p, stop_gradient_one
 from laminax_ir.ops.slicing import wrapped_index
-from laminax_ir.refs.ref_indexing import COMPUTED, Place, Span, around, width
+from laminax_ir.refs.ref_indexing import COMPUTED, Place, Span, Window, around, keeps_axis, width
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
@@ -56,13 +56,13 @@ def with_part(x: Any, nested: tuple[Place, ...], value: Any, adds: bool) -> Any:
 def _starts(items: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
     """Where the window begins that has all of the elements, which may be apart."""
     found = iter(arrays)
-    return [item.start if type(item) is Span else next(found) if item is COMPUTED else item for item in items]
+    return [item.start if type(item) is Span else next(found) if item is COMPUTED or type(item) is Window else item for item in items]
 
 
 def _sliced(x: ArrayLike, items: Sequence[Any], arrays: Sequence[Any]) -> Array:
     """A slice; outside of traces positions are values, so that a loop over them does not compile a program for each."""
     widths = [width(item) for item in items]
-    steps = [item.step if type(item) is Span else 1 for item in items]
+    steps = [item.step if keeps_axis(item) else 1 for item in items]
     if arrays or state.trace is eval_trace:
         x = slicing.dynamic_slice(x, _starts(items, arrays), widths)
         if any(step > 1 for step in steps):
@@ -70,19 +70,20 @@ def _sliced(x: ArrayLike, items: Sequence[Any], arrays: Sequence[Any]) -> Array:
     else:
         starts = _starts(items, arrays)
         x = slicing.slice(x, starts, [start + size for start, size in zip(starts, widths)], steps)
-    dropped = tuple(axis for axis, item in enumerate(items) if type(item) is not Span)
+    dropped = tuple(axis for axis, item in enumerate(items) if not keeps_axis(item))
     return shape.squeeze(x, dropped) if dropped else x
 
 
 def _replaced(x: ArrayLike, items: Sequence[Any], arrays: Sequence[Any], value: ArrayLike) -> Array:
     """The array with a slice replaced."""
-    dropped = tuple(axis for axis, item in enumerate(items) if type(item) is not Span)
+    dropped = tuple(axis for axis, item in enumerate(items) if not keeps_axis(item))
     if dropped:
         value = shape.expand_dims(value, dropped)
     starts = _starts(items, arrays)
-    if any(type(item) is Span and item.step > 1 for item in items):
+    steps = [item.step if keeps_axis(item) else 1 for item in items]
+    if any(step > 1 for step in steps):
         widths = [width(item) for item in items]
-        value = _between(slicing.dynamic_slice(x, starts, widths), [item.step if type(item) is Span else 1 for item in items], value)
+        value = _between(slicing.dynamic_slice(x, starts, widths), steps, value)
     return slicing.dynamic_update_slice(x, value, starts)
 
 

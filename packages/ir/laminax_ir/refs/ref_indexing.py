@@ -1,7 +1,8 @@
 """Places in references: what stands in the brackets of `ref[...]`.
 
-A place says for each axis of an array which part is meant: an int, a slice with a positive step, or an array of
-integers that is a value of the program. It knows the shape of the part. Ints and slices that are out of bounds raise;
+A place says for each axis of an array which part is meant: an int, a slice with a positive step, a slice of known size that
+begins at a value of the program, or an array of integers that is a value of the program. It knows the shape of the part.
+Ints and slices that are out of bounds raise;
 computed ones are clamped, and where arrays name places out of bounds, reading takes the nearest element and writing
 leaves them out. The axes of index arrays are placed in the result as NumPy places them.
 """
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 
+from laminax_ir.refs.dynamic_slices import Slice
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
@@ -23,6 +25,12 @@ from laminax_ir.types.hi_types import HiType
 class Span(NamedTuple):
     """The `size` elements start, start + step, ... of an axis."""
     start: int
+    size: int
+    step: int
+
+
+class Window(NamedTuple):
+    """The `size` elements start, start + step, ... of an axis, where the start is a value of the program."""
     size: int
     step: int
 
@@ -41,8 +49,8 @@ class Place(NamedTuple):
     """A part of an array.
 
     Args:
-      items: for each axis an int, a `Span` or `COMPUTED`.
-      arrays: the values of the computed ones, integer scalars and arrays.
+      items: for each axis an int, a `Span`, a `Window` or `COMPUTED`. A place with index arrays that have axes has no windows.
+      arrays: the starts of the windows, and the values of the computed ones, integer scalars and arrays, in the order of the axes.
       of_shape: the shape of the array.
       shape: the shape of the part.
     """
@@ -53,7 +61,7 @@ class Place(NamedTuple):
 
 
 def places(name: str, array: Any, index: Any) -> tuple[Place, ...]:
-    """The place that an index means; none for the whole array.
+    """The places that an index means: none for the whole array; two, one in the other, for windows beside arrays.
 
     Args:
       name: the function, for messages.
@@ -61,7 +69,7 @@ def places(name: str, array: Any, index: Any) -> tuple[Place, ...]:
       index: what stands in the brackets; None for all.
 
     Raises:
-      ValueError: for too many indices, two ellipses, an int out of bounds, or a step that is not positive.
+      ValueError: for too many indices, two ellipses, an int or a `ds` out of bounds, or a step that is not positive.
       TypeError: for what is no index.
       IndexError: for bounds of a slice that are traced.
       NonConcreteBooleanIndexError: for a mask.
@@ -90,9 +98,18 @@ def places(name: str, array: Any, index: Any) -> tuple[Place, ...]:
         found = _item(name, item, size, axis)
         if isinstance(found, (int, Span)):
             items.append(found)
+        elif type(found) is Slice:
+            items.append(Window(found.size, found.stride))
+            arrays.append(found.start)
         else:
             items.append(COMPUTED)
             arrays.append(found)
+    if any(type(item) is Window for item in items) and any(get_aval(x).shape for x in arrays):
+        return _windows_first(items, arrays, shape)
+    return _place(items, arrays, shape)
+
+
+def _place(items: Sequence[Any], arrays: Sequence[Any], shape: Sequence[int]) -> tuple[Place, ...]:
     if all(type(item) is Span and item == (0, size, 1) for item, size in zip(items, shape)):
         return ()
     if isinstance(inner := getattr(getattr(array, "aval", None), "inner_aval", None), HiType):
@@ -101,9 +118,21 @@ def places(name: str, array: Any, index: Any) -> tuple[Place, ...]:
     return (Place(tuple(items), tuple(arrays), tuple(shape), _part_shape(items, [get_aval(x).shape for x in arrays])),)
 
 
+def _windows_first(items: Sequence[Any], arrays: Sequence[Any], shape: Sequence[int]) -> tuple[Place, ...]:
+    """The windows as a place of their own, in which the other indices count: a gather has no windows."""
+    values = iter(arrays)
+    owned = [next(values) if item is COMPUTED or type(item) is Window else None for item in items]
+    windows = [item if type(item) is Window else Span(0, size, 1) for item, size in zip(items, shape)]
+    rest = [Span(0, item.size, 1) if type(item) is Window else item for item in items]
+    outer = _place(windows, [x for x, item in zip(owned, items) if type(item) is Window], shape)
+    return (*outer, *_place(rest, [x for x, item in zip(owned, items) if item is COMPUTED], outer[0].shape))
+
+
 def _item(name: str, item: Any, size: int, axis: int) -> Any:
     if type(item) is slice:
         return _span(name, item, size, axis)
+    if type(item) is Slice:
+        return _dynamic_span(name, item, size, axis)
     if isinstance(item, (bool, np.bool_)) or getattr(item, "dtype", None) == np.bool_:
         kind = get_aval(item).str_short(short_dtypes=False)
         raise NonConcreteBooleanIndexError(f"{name}: Array boolean indices must be concrete; got {kind} at axis {axis}. "
@@ -142,11 +171,27 @@ def _span(name: str, item: slice, size: int, axis: int) -> Span:
     return Span(start, len(range(start, stop, step)), step)
 
 
+def _dynamic_span(name: str, item: Slice, size: int, axis: int) -> Span | Slice:
+    """A span where the start is known, and else the slice itself, whose start is clamped when it is read or written."""
+    start = item.start.concrete_value() if isinstance(item.start, Tracer) else item.start
+    reach = (item.size - 1) * item.stride + 1 if item.size else 0
+    if start is None:
+        if reach > size:
+            raise ValueError(f"{name}: Out of bound slice: size={item.size}, stride={item.stride}, dim={size}. It is the index of axis "
+                             f"{axis}, and larger than the axis.")
+        return item
+    start = operator.index(start)
+    if not 0 <= start <= size - reach:
+        raise ValueError(f"{name}: Out of bound slice: start={start}, size={item.size}, stride={item.stride}, dim={size}. "
+                         f"It is the index of axis {axis}.")
+    return Span(start, item.size, item.stride)
+
+
 def _part_shape(items: Sequence[Any], array_shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The shape of a part: the index arrays' common shape is in the place of the first of them, or in front if slices are between them."""
     common = np.broadcast_shapes(*array_shapes)
     if not common:
-        return tuple(item.size for item in items if type(item) is Span)
+        return tuple(item.size for item in items if keeps_axis(item))
     before, after = around(items)
     return (*[item.size for item in before], *common, *[item.size for item in after])
 
@@ -159,9 +204,14 @@ def around(items: Sequence[Any]) -> tuple[list[Span], list[Span]]:
     return ([item for item in items[:first] if type(item) is Span], [item for item in items[first:] if type(item) is Span])
 
 
+def keeps_axis(item: Any) -> bool:
+    """Whether the part has an axis for that of the array: it is a slice, and no index."""
+    return type(item) is Span or type(item) is Window
+
+
 def width(item: Any) -> int:
-    """How many elements of an axis the window has."""
-    return 1 if type(item) is not Span else (item.size - 1) * item.step + 1 if item.size else 0
+    """How many elements of an axis an item reaches over."""
+    return 1 if not keeps_axis(item) else (item.size - 1) * item.step + 1 if item.size else 0
 
 
 def without_arrays(nested: tuple[Place, ...]) -> tuple[Place, ...]:
@@ -195,6 +245,9 @@ def text(nested: Sequence[Place], names: Sequence[str]) -> str:
 def _item_text(item: Any, size: int, names: Any) -> str:
     if item is COMPUTED:
         return next(names)
+    if type(item) is Window:
+        start = next(names)
+        return f"{start}:{start}+{item.size}" + (f":{item.step}" if item.step > 1 else "")
     if type(item) is int:
         return str(item)
     stop = item.start + width(item)

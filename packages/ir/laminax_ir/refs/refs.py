@@ -333,6 +333,9 @@ def write(name: str, ref: Ref, places: tuple[Place, ...], value: Any, returns_ol
       value: of exactly the shape of the part and its dtype.
       returns_old: whether to return what was there.
     """
+    if isinstance(value, Ref):
+        raise ValueError(f"Cannot store a Ref into another Ref: {name} was given {value.aval} to write to {ref.aval}. Read it first, with "
+                         "value[...].")
     value = checked_value(name, ref.aval.inner_aval, places, value)
     if ref.aval.kind is not None and isinstance(value, Tracer):
         value = array_operations().without_gradient(value)

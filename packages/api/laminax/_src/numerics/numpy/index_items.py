@@ -10,6 +10,7 @@ import numpy as np
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.pytrees.pytree import tree_leaves
+from laminax_ir.refs.dynamic_slices import Slice as DynamicSlice
 from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim, max_dim, min_dim, size_of
 from laminax_ir.tracing.trace import Tracer, eval_trace, state
 from laminax_ir.types import dtypes
@@ -17,7 +18,6 @@ from laminax_ir.types.avals import get_aval, is_array_like
 from laminax_ir.types.errors import InconclusiveDimensionOperation, NonConcreteBooleanIndexError
 from laminax_runtime import ArrayImpl
 
-from laminax._src.numerics.numpy import dynamic_slices
 from laminax._src.numerics.numpy.arguments import is_kind
 from laminax._src.numerics.numpy.conversion import asarray
 
@@ -143,7 +143,7 @@ def _parse_item(item: Any, size: int, axis: int) -> Any:
     kind = type(item)
     if kind is slice:
         return _parse_slice(item, size)
-    if kind is dynamic_slices.Slice:
+    if kind is DynamicSlice:
         return _parse_dynamic_slice(item, size, axis)
     if kind is not int:
         item = _parse_number(item, axis)
@@ -236,7 +236,7 @@ def _known_sign(comparison: Callable[[], bool], what: str, signs: str) -> bool:
                                              f"{e}") from None
 
 
-def _parse_dynamic_slice(item: dynamic_slices.Slice, size: int, axis: int) -> Any:
+def _parse_dynamic_slice(item: DynamicSlice, size: int, axis: int) -> Any:
     """A slice if it is known to be within the axis, else a window, or an index array if there are gaps."""
     start, count, stride = item.start, item.size, item.stride
     reach = (count - 1) * stride + 1 if count else 0
