@@ -104,17 +104,17 @@ def places(name: str, array: Any, index: Any) -> tuple[Place, ...]:
         else:
             items.append(COMPUTED)
             arrays.append(found)
-    if any(type(item) is Window for item in items) and any(get_aval(x).shape for x in arrays):
-        return _windows_first(items, arrays, shape)
-    return _place(items, arrays, shape)
+    splits = any(type(item) is Window for item in items) and any(get_aval(x).shape for x in arrays)
+    found = _windows_first(items, arrays, shape) if splits else _place(items, arrays, shape)
+    if found and isinstance(inner := getattr(getattr(array, "aval", None), "inner_aval", None), HiType):
+        raise NotImplementedError(f"{name}: a part of a reference to a value of the type {inner.str_short()} is not supported: it is read "
+                                  "and written whole, as ref[...]. Make references to the arrays that it consists of.")
+    return found
 
 
 def _place(items: Sequence[Any], arrays: Sequence[Any], shape: Sequence[int]) -> tuple[Place, ...]:
     if all(type(item) is Span and item == (0, size, 1) for item, size in zip(items, shape)):
         return ()
-    if isinstance(inner := getattr(getattr(array, "aval", None), "inner_aval", None), HiType):
-        raise NotImplementedError(f"{name}: a part of a reference to a value of the type {inner.str_short()} is not supported: it is read "
-                                  "and written whole, as ref[...]. Make references to the arrays that it consists of.")
     return (Place(tuple(items), tuple(arrays), tuple(shape), _part_shape(items, [get_aval(x).shape for x in arrays])),)
 
 
