@@ -326,3 +326,41 @@ def test_a_cotangent_in_a_wider_dtype_is_converted_to_that_of_its_primal(before,
     widened.defvjp(lambda x: (widened(x), None), lambda _, ct: (op.mul(ct, np.float32(1.0002)),))
     x_ct = grad(wrap(lambda x: widened(before(x))))(np.float16(3))
     assert get_aval(x_ct).dtype == np.float16 and x_ct == before(np.float16(1))
+
+
+@pytest.mark.parametrize("nothing", [None, "symbolic"])
+def test_zeros_that_a_rule_returns_go_on_to_other_rules(nothing):
+    """A rule may give more than multiples of the cotangent, as those of Flax's numbers of eight bits do: they were not run."""
+    runs = []
+
+    @custom_vjp
+    def remembers(x, history):
+        return x
+
+    def remembering(_, ct):
+        runs.append(1)
+        return ct * 2, np.full(3, 7.0)
+
+    remembers.defvjp(lambda x, history: (x, None), remembering)
+
+    @custom_vjp
+    def stops(y, n):
+        return y * 5
+
+    stops.defvjp(lambda y, n: (y * 5, (y, n)),
+                 lambda kept, ct: (None if nothing is None else SymbolicZero(get_aval(kept[0]).to_ct_aval()), None))
+
+    def loss(x, history, wrap=lambda f: f):
+        return wrap(lambda x, history: total(stops(remembers(x, history), 3)))(x, history)
+
+    def in_a_batch(f):
+        return lambda x, h: total(vmap(lambda i: f(op.mul(x, i), h))(np.ones(1)))
+
+    for wrap in (lambda f: f, jit, checkpoint, in_a_batch):
+        runs.clear()
+        x_ct, history_ct = grad(lambda x, h: loss(x, h, wrap), (0, 1))(X, np.zeros(3))
+        np.testing.assert_array_equal(x_ct, np.zeros(3))
+        np.testing.assert_array_equal(history_ct, np.full(3, 7.0))
+        assert runs
+    x_ct = grad(lambda x: loss(x, np.zeros(3)) + total(x))(X)
+    np.testing.assert_array_equal(x_ct, np.ones(3))

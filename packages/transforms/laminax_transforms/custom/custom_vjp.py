@@ -17,7 +17,7 @@ from laminax_ir.types.arguments import function_name
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.types.hi_types import HiType
 from laminax_ir.types.symbolic_zeros import SymbolicZero
-from laminax_transforms.base.zeros import ZERO, instantiate_cotangent
+from laminax_transforms.base.zeros import ZERO, has_tangents, instantiate_cotangent
 from laminax_transforms.custom.accumulators import accumulators, sums
 from laminax_transforms.custom.decorated import DecoratedFunction
 from laminax_transforms.custom.rule_arguments import CustomVJPPrimal, RuleArguments, nondiff_positions, split_arguments
@@ -207,11 +207,11 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         result = cast(Callable, self.bwd)(*given)
         if self.has_logs:
             result, logs = split_logs("Custom VJP bwd rule", function_name(self.bwd), "defvjp_with_logs", result)
-            checked = self._checked_cotangents(arguments, result)
+            checked = self._checked_cotangents(arguments, result, wanted)
             if logs:
                 log(logs, function_name(self.fun))
             return checked
-        return self._checked_cotangents(arguments, result)
+        return self._checked_cotangents(arguments, result, wanted)
 
     def _accumulated(self, arguments: RuleArguments, given: tuple, wanted: Sequence[bool]) -> list[Any]:
         """What a backward rule that takes accumulators adds to them."""
@@ -225,7 +225,9 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
             log(checked_logs("Custom VJP bwd rule", function_name(self.bwd), logs), function_name(self.fun))
         return [_of_type(ct, aval.to_ct_aval()) for ct, aval in zip(sums(accums), arguments.in_avals)]
 
-    def _checked_cotangents(self, arguments: RuleArguments, result: tuple[ArrayLike | None, ...]) -> list[Any]:
+    def _checked_cotangents(self, arguments: RuleArguments, result: tuple[ArrayLike | None, ...], wanted: Sequence[bool]) -> list[Any]:
+        """The cotangents by operand. None is an array of zeros, as in JAX: what goes on to backward rules of users, which then run, and
+        may give more than multiples of it (those of Flax for numbers of eight bits give what is to be remembered)."""
         rule = function_name(self.bwd)
         if isinstance(result, list):
             result = tuple(result)
@@ -250,7 +252,8 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
                                  f"At output{path} the bwd rule attached to {function_name(self.fun)} produced an output of type "
                                  f"{error.found}, which is not the cotangent's."
                                  ) from None
-        return checked
+        return [instantiate_cotangent(ct, aval) if is_wanted and has_tangents(aval) and not isinstance(aval, HiType) else ct
+                for ct, aval, is_wanted in zip(checked, arguments.in_avals, wanted)]
 
 
 def split_logs(what: str, rule: str, definer: str, result: Any) -> tuple[Any, dict[Any, Any]]:
