@@ -15,6 +15,7 @@ from laminax_runtime.compiling import compile as compiling
 import laminax
 import laminax.numpy as jnp
 from laminax import lax, nn, random
+from laminax._src.compiling import host_programs
 from laminax._src.compiling.host_programs import MOST_CALLS, eager_on_host
 from laminax._src.compiling.recent_programs import recent_programs
 
@@ -218,7 +219,7 @@ def test_results_can_be_donated():
     assert laminax.jit(lambda x: x + 1, donate_argnums=0)(x).unsafe_buffer_pointer() == address
 
 
-@pytest.mark.parametrize("shape", [(), (5,), (3, 4), (2, 3, 5), (64, 3), (300,)])
+@pytest.mark.parametrize("shape", [(), (5,), (3, 4), (2, 3, 5), (64, 3), (64, 5), (300,), (32, 32), (31, 33), (1025,), (3, 3, 16, 32)])
 def test_draws_between_bounds_have_the_compilers_bits(shape):
     """A product and the sum that follows it are rounded at once in some kernels, and not in others."""
     found = []
@@ -228,8 +229,26 @@ def test_draws_between_bounds_have_the_compilers_bits(shape):
             keys = [random.key(seed) for seed in range(3)]
             found.append([np.asarray(draw(key)).tobytes() for key in keys for draw in (
                 lambda key: random.truncated_normal(key, -2.0, 2.0, shape), lambda key: random.uniform(key, shape, minval=-0.3, maxval=1.7),
-                lambda key: random.normal(key, shape), lambda key: nn.initializers.lecun_normal()(key, (4, 5)))])
+                lambda key: random.normal(key, shape),
+                lambda key: nn.initializers.lecun_normal()(key, shape if len(shape) > 1 else (4, 5)))])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("shape, is_split", [((), False), ((64, 5), False), ((4, 32), False), ((32, 32), True), ((3, 3, 16, 32), True)])
+def test_draws_of_long_rows_between_bounds_are_hashed_on_the_host(monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...],
+                                                                  is_split: bool) -> None:
+    found = []
+
+    class Noted(host_programs.HostProgram):
+        def run(self, args: Any) -> Any:
+            found.append(self._rest is not None)
+            return super().run(args)
+
+    laminax.clear_caches()
+    monkeypatch.setattr(host_programs, "HostProgram", Noted)
+    random.truncated_normal(random.key(0), -2.0, 2.0, shape).block_until_ready()
+    laminax.clear_caches()
+    assert any(found) == is_split
 
 
 @pytest.mark.parametrize("operation, name", [(lax.neg, "jit_neg"), (lambda x: jnp.clip(x, 0, 1), "jit__clip")])
