@@ -42,6 +42,7 @@ def framed(text: str) -> str:
 
 
 def document(title: str, body: str) -> str:
+    """A page of HTML, complete with its styles and its script; `body` is HTML already, the title is text."""
     folder = resources.files("laminax._src.explaining")
     styles, script = (folder.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     return ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'

@@ -72,6 +72,11 @@ def _digest(data: bytes) -> bytes:
 
 
 def aval_to_json(aval: ShapedArray) -> list:
+    """A type as a list: shape, dtype, whether it is weak, and the kind of memory where it is not the device's own.
+
+    Raises:
+      ValueError: for keys of a generator that is known in this process only.
+    """
     if dtypes.is_extended(aval.dtype) and aval.dtype.impl.functions is not None:
         raise ValueError(f"export: keys of the generator {aval.dtype.impl.name!r}, which define_prng_impl made, cannot be written: its "
                          "functions are known in this process only. Export a function of the words, random.key_data(key).")

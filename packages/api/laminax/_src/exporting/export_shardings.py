@@ -174,6 +174,7 @@ def sharding_to_json(sharding: runtime.NamedSharding | None) -> Any:
 
 
 def sharding_from_json(described: Any) -> runtime.NamedSharding | None:
+    """The sharding that was written as mesh axes, their sizes, the spec's entries and its open sums; None for none."""
     if described is None:
         return None
     names, sizes, spec, *sums = described

@@ -197,6 +197,7 @@ def _observed(fun: Callable[..., Any], name: str, module: Module, args: tuple[An
 
 
 def name_of(fun: Callable[..., Any]) -> str:
+    """The name of a function, or of the one that `partial` objects hold."""
     while isinstance(fun, functools.partial):
         fun = fun.func
     return getattr(fun, "__name__", "unnamed_function")

@@ -119,6 +119,7 @@ def _put(value: Any, weak_type: bool | None = None) -> Any:
 
 
 def with_dtype(x: Any, dtype: Any) -> Any:
+    """x with elements of a canonical dtype; None leaves it as it is."""
     return x if dtype is None or dtypes.is_extended(dtype) and dtype_of(x) == dtype else convert(x, dtype)
 
 

@@ -68,6 +68,7 @@ def _unary(name: str, primitive: Primitive, text: str, at: str, result: str) -> 
 
 
 def named(fun: Callable, name: str, doc: str) -> Callable:
+    """The function, which gets this name and documentation."""
     fun.__name__ = fun.__qualname__ = name
     fun.__doc__ = doc
     return fun

@@ -196,6 +196,7 @@ class _PlannedAxes:
 
 
 def index_dtype(components: list, shape: tuple[int, ...]) -> Any:
+    """The dtype in which places are computed: 32 bits, unless an axis is longer than that counts or an index has 64."""
     wide = any(exceeds(size, np.iinfo(np.int32).max) for size in shape) or \
         any(type(value) is not int and dtype_of(value) in (np.int64, np.uint64) for _, value, _ in components
             if not isinstance(value, np.ndarray))

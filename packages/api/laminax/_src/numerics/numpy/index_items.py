@@ -328,4 +328,5 @@ def _axes_taken(item: Any) -> int:
 
 
 def is_window(item: Any) -> bool:
+    """Whether an item is a pair of a `Window`, the size of a slice, and its start, which is a value."""
     return type(item) is tuple and type(item[0]) is Window

@@ -76,6 +76,7 @@ def read(x: Any, index: Any, mode: Any, fill_value: Any, indices_are_sorted: boo
 
 
 def static_scalar(value: Any) -> Any:
+    """The Python number that an array without axes holds."""
     value = np.asarray(value).item()
     return math.nan if value != value else value  # one object, so that equal programs are found again
 

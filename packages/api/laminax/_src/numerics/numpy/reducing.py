@@ -63,6 +63,15 @@ def accumulation_dtype(dtype: Any) -> Any:
 
 def reduce_over_axes(name: str, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any, reduce: Callable,
             combine: Callable, identity: str, promote_integers: bool) -> Any:
+    """A reduction of an array, as NumPy's parameters say.
+
+    Args:
+      name: the function's name, for messages.
+      a, axis, dtype, keepdims, initial, where, promote_integers: the parameters, `axis` from `static_axis`.
+      reduce: the operation on an array and its axes.
+      combine: the operation on two elements, which joins the result and `initial`.
+      identity: which reduction it is, "sum" or "prod": its neutral value stands where `where` is false.
+    """
     a = ensure_array(name, a)
     aval = get_aval(a)
     axes = axis_tuple(name, axis, aval.ndim)
@@ -86,6 +95,7 @@ _OF_TRUTH_VALUES = {"sum": reduction.reduce_or, "prod": reduction.reduce_and}
 
 
 def masked(name: str, a: Any, where: Any, neutral: Any) -> Any:
+    """The array with the neutral value where the mask is false."""
     return _where(checked_mask(name, where, shape_of(a)), a, neutral_scalar(neutral, dtype_of(a)))
 
 
@@ -98,10 +108,16 @@ def checked_mask(name: str, where: Any, shape: tuple[int, ...]) -> Any:
 
 
 def neutral_scalar(value: Any, dtype: Any) -> Any:
+    """A number as a NumPy scalar of a dtype."""
     return np.asarray(value).astype(dtype)[()]
 
 
 def initial_value(name: str, initial: Any, dtype: Any) -> Any:
+    """The parameter `initial` in the dtype of the reduction.
+
+    Raises:
+      ValueError: if it is not a scalar.
+    """
     if shape_of(ensure_array(name, initial)) != ():
         raise ValueError(f"{name}: initial value must be a scalar. Got array of shape {shape_of(initial)}")
     return scalar_like(initial, dtype) if type(initial) in dtypes.python_scalar_types \

@@ -166,6 +166,7 @@ def trunc(x: ArrayLike) -> Array:
 
 
 def truncated(x: ArrayLike) -> Array:
+    """x without its fraction, rounded towards 0."""
     return op.select(op.lt(x, scalar_like(0.0, dtype_of(x))), op.ceil(x), op.floor(x))
 
 

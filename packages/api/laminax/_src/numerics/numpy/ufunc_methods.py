@@ -32,21 +32,25 @@ def update(kind: str) -> Callable:
 
 
 def sum_(a: ArrayLike, **options: Any) -> Array:
+    """`add.reduce`."""
     from laminax._src.numerics.numpy.reductions import sum
     return sum(a, **options)
 
 
 def prod(a: Any, **options: Any) -> Any:
+    """`multiply.reduce`."""
     from laminax._src.numerics.numpy.reductions import prod
     return prod(a, **options)
 
 
 def cumsum(a: ArrayLike, **options: Any) -> Array:
+    """`add.accumulate`."""
     from laminax._src.numerics.numpy.cumulative import cumsum
     return cumsum(a, **options)
 
 
 def cumprod(a: ArrayLike, **options: Any) -> Array:
+    """`multiply.accumulate`."""
     from laminax._src.numerics.numpy.cumulative import cumprod
     return cumprod(a, **options)
 

@@ -65,6 +65,11 @@ def checked_dtype(name: str, dtype: Any, kind: Any = None, default: Any = float)
 
 
 def checked_method(name: str, method: str) -> str:
+    """The argument `method`: "exact" or "approximate".
+
+    Raises:
+      ValueError: if it is neither.
+    """
     if method not in ("exact", "approximate"):
         raise ValueError(f"method argument to `{name}` must be one of {{'exact', 'approximate'}}, got {method!r}")
     return method

@@ -65,7 +65,19 @@ def evaluated_scalar(evaluate: Callable, x0: Any) -> Any:
     return f, g
 
 
-def minimize_bfgs(evaluate: Callable, x0: Any, gtol: Any, maxiter: Any, norm: str | None, line_search_maxiter: Any) -> OptimizeResults:
+def minimize_bfgs(evaluate: Callable, x0: Any, gtol: Any, maxiter: Any, norm: Any, line_search_maxiter: Any) -> OptimizeResults:
+    """Minimizes a function by the method of Broyden, Fletcher, Goldfarb and Shanno.
+
+    Args:
+      evaluate: the function; see `evaluated_scalar`.
+      x0: where to start, a float vector.
+      gtol: the norm of the gradient at which to stop.
+      maxiter: the greatest number of steps.
+      norm: the order of the norm.
+      line_search_maxiter: the greatest number of steps of a line search.
+
+    Source: Nocedal and Wright, "Numerical Optimization", algorithm 6.1.
+    """
     f, g = evaluated_scalar(evaluate, x0)
     eye = jnp.eye(len(x0), dtype=x0.dtype)
 

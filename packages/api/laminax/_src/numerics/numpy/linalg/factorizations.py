@@ -139,6 +139,7 @@ def _svd(a: ArrayLike, full_matrices: bool, compute_uv: bool, hermitian: bool) -
 
 
 def hermitian_svd(a: ArrayLike) -> tuple[Array, ...]:
+    """The singular value decomposition (u, s, v^H) of Hermitian matrices [..., n, n], by their eigenvalues; s descends."""
     v, w = la.eigh(a)
     order = jnp.argsort(-jnp.abs(w), axis=-1)
     w = jnp.take_along_axis(w, order, axis=-1)
