@@ -111,7 +111,8 @@ def test_terms_and_reduced_arrays_are_reshaped():
 
 
 @pytest.mark.parametrize("to_terms", [lambda c: reshard(c, P(unreduced={"x"})), lambda c: laminax.device_put(c, P(unreduced={"x"})),
-                                      lambda c: laminax.device_put(c, NamedSharding(MESH, P(unreduced={"x"})))])
+                                      lambda c: laminax.device_put(c, NamedSharding(MESH, P(unreduced={"x"}))),
+                                      lambda c: lax.broadcast_in_dim(c, c.shape, range(c.ndim), out_sharding=P(unreduced={"x"}))])
 @pytest.mark.parametrize("close_over", [lambda: A, lambda: jnp.asarray(A), lambda: on(A, "x"), lambda: on(A, None, "y"), lambda: on(A),
                                         lambda: laminax.device_put(A, laminax.devices()[0]), lambda: np.float32(3), lambda: jnp.float32(3)])
 def test_an_array_that_is_closed_over_is_the_sum_of_its_terms(close_over, to_terms):

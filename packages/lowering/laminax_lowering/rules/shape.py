@@ -14,7 +14,7 @@ from laminax_ir.ops import shape as op
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.writing.context import FunctionWriter
-from laminax_lowering.writing.explicit_axes import terms_kept
+from laminax_lowering.writing.explicit_axes import laid_out_as_typed, terms_kept
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import i64_array
@@ -39,7 +39,9 @@ def _broadcast_in_dim(ctx: FunctionWriter, x: Value, *, shape: tuple[int, ...], 
     if not x.aval.shape:
         return ctx.broadcast_to(x, shape)
     (out,) = ctx.avals_out
-    split = x.aval._split
+    split, wanted = x.aval._split, out._split
+    if wanted is not None and wanted.spec.unreduced and x.aval.shape == shape and (split is None or not split.spec.unreduced):
+        x = laid_out_as_typed(ctx, x, wanted.mesh, wanted.spec.unreduced)  # the operation is none, and the array is the sum
     if split is not None and split.spec.unreduced and not key_axes(out):
         # an axis of size 1 that becomes longer would have the compiler drop that these are the terms of a sum
         kept = [i for i, axis in enumerate(broadcast_dimensions) if x.aval.shape[i] == shape[axis]]

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 from laminax_ir.ops import sharding as op
 from laminax_ir.symbolic.symbolic_dims import is_constant_shape
 from laminax_ir.types.memory_spaces import MemorySpace, kind_of_space
-from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_lowering.writing.context import FunctionWriter
-from laminax_lowering.writing.explicit_axes import constrain, constrained_so
+from laminax_lowering.writing.explicit_axes import constrain, laid_out_as_typed
 from laminax_lowering.writing.registry import lowering_rule
-from laminax_lowering.writing.shardings import sharding_on_mesh, sharding_text
+from laminax_lowering.writing.shardings import sharding_text
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import type_text
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 def _lower_reshard(ctx: FunctionWriter, x: Value, *, dst: Any) -> Value:
     source = x.aval._split
     if dst is not None and dst.spec.unreduced and (source is None or not source.spec.unreduced):
-        x = _whole_along(ctx, x, dst.mesh, dst.spec.unreduced)
+        x = laid_out_as_typed(ctx, x, dst.mesh, dst.spec.unreduced)
     elif dst is not None and dst.spec.unreduced and source is not None and source.spec.unreduced != dst.spec.unreduced:
         # XLA does not go from the terms of one sum to those of another at once
         made = source.update(source.spec.update(unreduced=frozenset()))
@@ -40,19 +39,8 @@ def _lower_constraint(ctx: FunctionWriter, x: Value, *, sharding: Any) -> Value:
         return x
     split, spec = x.aval._split, getattr(sharding, "spec", None)
     if spec is not None and spec.unreduced and (split is None or not split.spec.unreduced):
-        x = _whole_along(ctx, x, sharding.mesh, spec.unreduced)
+        x = laid_out_as_typed(ctx, x, sharding.mesh, spec.unreduced)
     return constrained(ctx, x, sharding)
-
-
-def _whole_along(ctx: FunctionWriter, x: Value, mesh: Any, names: frozenset) -> Value:
-    """A value that is no sum, constrained to be laid out as its type says before it becomes the terms of a sum along mesh axes.
-
-    Where nothing says so of a parameter, such as an array that the program closes over, the compiler takes what each device has for its
-    term, and the sum would be a multiple of the value.
-    """
-    if x.aval._split is not None:
-        return constrain(ctx, x, x.aval)
-    return constrained_so(ctx, x, sharding_on_mesh(ctx.module.meshes, mesh, PartitionSpec(), x.aval, is_open=True, replicated=names))
 
 
 @lowering_rule(op.layout_constraint_p)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from laminax_ir.programs.primitive import Primitive, Trait
 from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_ir.types.type_shardings import TypeSharding
 from laminax_lowering.writing.shardings import sharding_on_mesh
 from laminax_lowering.writing.ssa_values import Value
@@ -67,6 +68,17 @@ def terms_kept(ctx: Any, x: Value) -> Value:
     """The value; if its type is unreduced, constrained to stay the terms of a sum, so that the compiler does not make the sum here."""
     split = getattr(x.aval, "_split", None)
     return x if split is None or not split.spec.unreduced else constrain(ctx, x, x.aval)
+
+
+def laid_out_as_typed(ctx: Any, x: Value, mesh: Any, names: frozenset) -> Value:
+    """A value that is no sum, constrained to be laid out as its type says before it becomes the terms of a sum along mesh axes.
+
+    Where nothing says so of a parameter, such as an array that the program closes over, the compiler takes what each device has for its
+    term, and the sum would be a multiple of the value.
+    """
+    if x.aval._split is not None:
+        return constrain(ctx, x, x.aval)
+    return constrained_so(ctx, x, sharding_on_mesh(ctx.module.meshes, mesh, PartitionSpec(), x.aval, is_open=True, replicated=names))
 
 
 def _split_as(ctx: Any, x: Value, aval: ShapedArray) -> Value:
