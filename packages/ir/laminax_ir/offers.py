@@ -104,7 +104,7 @@ OFFERS: dict[str, str] = {
     "pytrees.wrapping": "alias wraps",
     "random.generators": "threefry_program word_program",
     "random.key_reuse": "key_uses",
-    "recording.discharge": "discharged_with_constants pure_program without_refs",
+    "recording.discharge": "discharged discharged_with_constants pure_program without_refs",
     "recording.evaluation": "eval_jaxpr jaxpr_as_fun",
     "recording.recordings": "RecordedFunction",
     "recording.staging": "stage",
