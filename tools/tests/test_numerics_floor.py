@@ -7,7 +7,7 @@ from laminax._src.numerics import floor
 NUMERICS = "laminax._src.numerics"
 FLOOR = f"{NUMERICS}.floor"
 NAMES_OF_NUMPY = "laminax._numpy_names"  # which module has which function; the public module is made of it too
-LIBRARIES = ("laminax._src.names", "laminax._src.linen")  # what stands on the numerics, beside the core
+LIBRARIES = ("laminax._src.names", "laminax._src.linen", "laminax._src.pallas")  # what stands on the numerics, beside the core
 COMPOSITION = {"laminax._src", "laminax._src.setup"}  # gives arrays their methods
 
 

@@ -565,9 +565,9 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
                         "order: give a tuple.")
     names = axis_names(axis_name)
     function = _CASTS[to]
-    if not is_tracing() and (unbound := [name for name in names if name not in state.axis_sizes]):
+    if names and not is_tracing() and not state.axis_sizes:
         raise ValueError(f"pcast: {function} should be called under laminax.shard_map. It says of values of a program per device whether "
-                         f"they differ between devices; nothing runs along {unbound[0]!r} here.")
+                         f"they differ between devices; nothing runs along {names[0]!r} here.")
     size_for(function, names)
     checked = tuple(name for name in names if name in checked_axes())
     return tree_map(lambda leaf: _cast(leaf, checked, to), x)

@@ -46,7 +46,7 @@ from laminax_ir.tracing.manual_axes import manual_axes
 from laminax_ir.tracing.trace import Tracer, eval_trace, state
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int, check_rank
-from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.types.avals import get_aval, is_array_like
 from laminax_ir.types.errors import DTypeError, ShapeError
 from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 from laminax_ir.types.type_shardings import in_use
@@ -558,7 +558,7 @@ def _full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None, sha
     shape = shape_of(x) if shape is None else canonical_shape("full_like", shape)
     if dtype is not None:
         return full(shape, fill_value, dtype, sharding=sharding)
-    weak_type = x.weak_type if isinstance(x, ShapedArray) else dtypes.is_weakly_typed(x)  # a type stands for its values
+    weak_type = dtypes.is_weakly_typed(x)
     if not weak_type:
         if dtypes.is_kept_wide(own := dtypes.dtype(x)):  # in any mode: nobody asks for a dtype here
             with config.explicit_x64_dtypes("allow"):

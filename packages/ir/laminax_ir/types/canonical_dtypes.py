@@ -317,6 +317,7 @@ def is_weakly_typed(x: Any) -> bool:
         return kind is not bool
     if isinstance(x, (np.ndarray, np.generic, type)):
         return getattr(kind, "weak_type", False)  # True for those of `weak_scalars`
-    if (weak_type := getattr(getattr(x, "aval", None), "weak_type", None)) is not None:  # a description of an array has none, and is not
-        return weak_type
+    described = getattr(x, "aval", x)
+    if (weak_type := getattr(described, "weak_type", None)) is not None:
+        return weak_type and not getattr(described, "counts_by_dtype", False)
     return _scalar_base(x) not in (None, bool)

@@ -40,6 +40,8 @@ class ShapeDtypeStruct:
 
     __slots__ = ("shape", "dtype", "sharding", "weak_type", "named_shape", "manual_axis_type", "is_ref", "_layout")
 
+    counts_by_dtype = True  # in promotion it is as strong as its dtype, unlike an array that it describes; so it is in JAX
+
     def __init__(self, shape: Any, dtype: Any, *, sharding: Any = None, weak_type: bool = False,
                  named_shape: Mapping[Any, int] | None = None, manual_axis_type: ManualAxisType | None = None,
                  is_ref: bool = False) -> None:
