@@ -25,7 +25,8 @@ CALLS = {  # the axes over which each has devices exchange data
     "a sum left open": (lambda x: lax.reduce_sum(x, (1,), out_sharding=P("x", unreduced={"y"})), ""),
     "a sum that is split": (lambda x: lax.reduce_sum(x, (0,), out_sharding=P("y")), "x"),
     "product": (lambda x: jnp.dot(x, jnp.ones((4, 4)), out_sharding=P("x", None)), "y"),
-    "a product left open": (lambda x: jnp.dot(x, jnp.ones((4, 4)), out_sharding=P("x", None, unreduced={"y"})), ""),
+    "a product left open": (lambda x: jnp.dot(x, laminax.reshard(jnp.ones((4, 4)), P("y", None)),
+                                              out_sharding=P("x", None, unreduced={"y"})), ""),
     "gathering columns": (lambda x: laminax.reshard(x, P("x", None)), "y"),
     "exchanging rows and columns": (lambda x: laminax.reshard(x, P("y", "x")), "xy"),
 }
