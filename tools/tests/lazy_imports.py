@@ -48,7 +48,8 @@ LAZY: dict[tuple[str, str], str] = {
     ("laminax_runtime.compiling.compile", "laminax_runtime.compiling.transformations"): "passes of the user's own are rare",
     ("laminax_runtime.compiling.compile", "laminax_runtime.compiling.compilation_cache"):
         "with hashlib and zlib, when something is compiled",
-    ("laminax._src.compiling.checked_results", "laminax._src.compiling.fault_search"): "when a trap has caught a NaN or an infinity",
+    ("laminax._src.compiling.checking.checked_results", "laminax._src.compiling.checking.fault_search"):
+        "when a trap has caught a NaN or an infinity",
     ("laminax._src.compiling.abstract_calls", "laminax._src.compiling.abstracted_axes"): _SYMBOLIC,
     ("laminax._src.compiling.eager", "laminax_ir.reference.evaluate"): _REFERENCE,
     ("laminax._src.compiling.eager", "laminax._src.compiling.sized_functions"): _SIZED,

@@ -103,7 +103,7 @@ def test_a_first_array_loads_what_it_needs():
         import laminax.numpy
         laminax.numpy.ones(3)
         needless = {f"laminax._src.{name}" for name in (
-            "compiling.jit", "compiling.stages", "compiling.tracing", "compiling.abstract_calls", "compiling.fault_search",
+            "compiling.jit", "compiling.stages", "compiling.tracing", "compiling.abstract_calls", "compiling.checking.fault_search",
             "parallel.transfers", "parallel.sharding_constraints")}
         needless |= {f"laminax_ir.{name}" for name in (
             "ops.contraction", "ops.collectives", "ops.control_primitives", "ops.reduction", "programs.check", "functions.matmul")}

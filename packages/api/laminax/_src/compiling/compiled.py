@@ -20,7 +20,7 @@ from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.types.hi_types import HiType
 from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
-from laminax._src.compiling.checked_results import check_results, is_checking
+from laminax._src.compiling.checking.checked_results import check_results, is_checking
 from laminax._src.compiling.executables import (
     Program,
     check_none_deleted,

@@ -28,7 +28,7 @@ from laminax_ir.types.avals import get_aval
 from laminax_ir.types.dtypes import float0, supported_dtypes
 
 from laminax._src.base.phases import check_may_trace, phase
-from laminax._src.compiling.checked_results import check_results, is_checking
+from laminax._src.compiling.checking.checked_results import check_results, is_checking
 from laminax._src.compiling.executables import Program, compile_lowered, execution_device, lower_program, lowering_platform
 from laminax._src.compiling.host_programs import HostProgram, host_program
 from laminax._src.compiling.key_uses import mark_results, use_keys

@@ -27,7 +27,7 @@ from laminax_ir.types.avals import ShapedArray
 
 from laminax._src.base.leaf_names import argument_names, result_names
 from laminax._src.compiling.abstract_arguments import AvalHolder, as_abstract
-from laminax._src.compiling.checked_results import check_results, is_checking
+from laminax._src.compiling.checking.checked_results import check_results, is_checking
 from laminax._src.compiling.eager import forget_programs
 from laminax._src.compiling.executables import (
     Program,

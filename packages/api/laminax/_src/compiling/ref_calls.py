@@ -15,7 +15,7 @@ from laminax_ir.refs.refs import Ref, ValueRef, check_aliases
 from laminax_ir.tracing.trace import is_tracing
 from laminax_ir.types.ref_types import AbstractRef
 
-from laminax._src.compiling.checked_results import check_results, is_checking
+from laminax._src.compiling.checking.checked_results import check_results, is_checking
 from laminax._src.compiling.key_uses import mark_results, use_keys
 from laminax._src.compiling.tracing import Call, TracedFunction, function_name
 

@@ -14,7 +14,7 @@ import laminax_runtime as runtime
 from laminax_ir.options import config
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Literal
 
-from laminax._src.compiling.result_faults import fault, message
+from laminax._src.compiling.checking.result_faults import fault, message
 
 
 def is_checking() -> bool:
@@ -45,7 +45,7 @@ def check_results(outs: Sequence[Any], name: str, closed: ClosedJaxpr | None = N
     if fault([np.asarray(x) if isinstance(x, float) else x for x in args]) == found:
         raise FloatingPointError(f"{message(found, name)} The arguments hold it already: the de-optimized function did not produce it, but "
                                  "got it in an input.")
-    from laminax._src.compiling.fault_search import run_checked
+    from laminax._src.compiling.checking.fault_search import run_checked
     run_checked(closed.jaxpr, closed.consts, args, name)
     origin = "has it as a literal or a constant" if fault([*_literals(closed), *closed.consts]) == found else "gives other numbers"
     raise FloatingPointError(f"{message(found, name)} Run operation by operation, the program does not produce it: the de-optimized "

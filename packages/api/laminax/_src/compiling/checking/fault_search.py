@@ -12,9 +12,9 @@ from laminax_ir.programs.primitive import Primitive
 from laminax_ir.tracing import source
 from laminax_ir.tracing.trace import state
 
+from laminax._src.compiling.checking.result_faults import fault, message
 from laminax._src.compiling.executables import Program, where_to_run
 from laminax._src.compiling.regions import compile_program
-from laminax._src.compiling.result_faults import fault, message
 
 if TYPE_CHECKING:
     from laminax_ir.programs.jaxpr import Var
