@@ -31,6 +31,7 @@ import laminax
 import laminax.numpy as jnp
 from laminax import lax, typeof
 from laminax.experimental.hijax import HiPrim, HiType, MappingSpec, ShapedArray, register_hitype
+from laminax.interpreters import batching
 
 
 @pytest.fixture
@@ -263,6 +264,26 @@ def test_vmap_takes_specs_for_arguments_and_results(xs):
     close(laminax.vmap(lambda x, q: x + dequantize(q), in_axes=(0, None))(xs, quantize(xs[0])), xs + expected[0])
     close(laminax.vmap(laminax.grad(lambda x: jnp.sum(dequantize(quantize(x)) ** 2)))(xs), 2 * expected)
     close(laminax.vmap(laminax.grad(lambda q: jnp.sum(dequantize(q) ** 2)), in_axes=Rows(), axis_size=4)(qs), 2 * expected)
+
+
+class Labelled:
+    """A container of a user's, of which `vmap` takes out the examples by functions."""
+
+    def __init__(self, data):
+        self.data = data
+
+
+def test_specs_beside_containers_with_functions_for_vmap(x, xs):
+    """Where a container of a user's is known to vmap, a MappingSpec was taken for an axis of an array."""
+    batching.register_vmappable(Labelled, int, int, lambda cont, labelled, spec: cont(labelled.data, spec),
+                                lambda cont, size, data, spec: Labelled(cont(size, data, spec)), None)
+    try:
+        qs = laminax.vmap(quantize, out_axes=Rows())(xs)
+        close(laminax.vmap(dequantize, in_axes=Rows(), axis_size=4)(qs), np.stack([numpy_rounded(x) for x in xs]))
+        with pytest.raises(TypeError, match="needs an int or None"):
+            laminax.vmap(jnp.sin, in_axes=Rows(), axis_size=4)(xs)
+    finally:
+        batching.unregister_vmappable(Labelled)
 
 
 def test_specs_say_along_which_axis(rng):

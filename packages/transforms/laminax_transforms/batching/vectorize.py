@@ -140,7 +140,8 @@ def _taken_apart(fun: Callable, in_axes: Any, out_axes: Any, axis_size: int | No
         is_mapping_refs = True
     if typed:  # values of registered types are mapped by their own functions; the batching interpreter gets them without an axis
         given = size_of_mapped(function_name(fun), flat, specs, axis_size)
-        flat_axes = [None if has_mapped_type(x) else _plain_axis(fun, "in_axes", b) for x, b in zip(flat, specs)]
+        flat_axes = [None if has_mapped_type(x) else b if isinstance(b, MappingSpec) else _plain_axis(fun, "in_axes", b)
+                     for x, b in zip(flat, specs)]
     size = _mapped_size(fun, whole[0], whole[1], in_axes, flat, flat_axes, given)
     for x, b in zip(flat, flat_axes):
         if isinstance(b, MappingSpec):
