@@ -7,6 +7,7 @@ import pytest
 
 import laminax
 import laminax.numpy as jnp
+from laminax.experimental import checkify
 from laminax.experimental import pallas as pl
 from laminax.experimental.pallas import tpu as pltpu
 from laminax.experimental.pallas import triton
@@ -163,9 +164,19 @@ def test_printing_from_a_kernel(capfd):
 
 def test_checks_in_kernels():
     def kernel(x_ref, o_ref):
-        pl.debug_check(x_ref[0] > 0, "x must be positive")
+        pl.debug_check(x_ref[0] >= 0, "x must not be negative")
         o_ref[...] = x_ref[...]
-    np.testing.assert_array_equal(run(kernel, X), X)
+    block = pl.BlockSpec((2,), lambda i: i)
+
+    def checked(x):
+        return checkify.checkify(lambda x: run(kernel, x, grid=(4,), in_specs=[block], out_specs=block))(x)
+    bad = np.array([0, 1, 2, 3, -4, 5, 6, 7], np.float32)  # in the third of four steps
+    for x, message in ((X, None), (bad, "x must not be negative")):
+        with pl.enable_debug_checks():
+            error, out = checked(x)
+        assert message is None and error.get() is None or message in error.get()
+        np.testing.assert_array_equal(out, x)
+    assert checked(bad)[0].get() is None  # where checks are not on, nothing is checked
 
 
 def test_costs():

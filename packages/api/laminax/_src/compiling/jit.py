@@ -109,8 +109,8 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
       ...     return lmbda * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
       >>> mean = jit(lambda x: x.sum() / x.shape[0], abstracted_axes={0: "n"})
     """
-    given = GivenOptions(in_shardings, out_shardings, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device,
-                   backend, inline, compiler_options or {}, abstracted_axes)
+    given = GivenOptions(in_shardings, out_shardings, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused,
+                         device, backend, inline, compiler_options or {}, abstracted_axes)
     return partial(_jitted, "jit", given) if fun is None else _jitted("jit", given, fun)
 
 
@@ -142,8 +142,8 @@ def pjit(fun: Callable, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UN
       >>> with Mesh(devices(), "x"):
       ...     pjit(f, in_shardings=PartitionSpec("x"))(x)
     """
-    given = GivenOptions(in_shardings, out_shardings, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device,
-                   backend, inline, compiler_options or {})
+    given = GivenOptions(in_shardings, out_shardings, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused,
+                         device, backend, inline, compiler_options or {})
     return _jitted("pjit", given, fun)
 
 
