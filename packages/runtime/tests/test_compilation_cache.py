@@ -106,7 +106,6 @@ def test_switched_off(folder, option, value):
 
 
 def test_programs_that_hold_addresses_are_not_kept(folder):
-    compiled(host_callbacks=[lambda x: x])
     compiled(keepalives=[object()])
     assert not folder.exists()
 
@@ -176,12 +175,12 @@ def test_a_log_of_hits_and_misses(folder, caplog):
 
 
 def test_why_a_program_is_not_kept_is_explained_to_who_chose_the_folder(folder, caplog):
-    def explanation(**settings):
+    def explanation(keepalives=(), **settings):
         caplog.clear()
         with caplog.at_level(logging.WARNING, "laminax"), explain_cache_misses(True), contextlib.ExitStack() as stack:
             for name, value in settings.items():
                 stack.enter_context(getattr(options, name)(value))
-            compiled(name="step")
+            compiled(name="step", keepalives=keepalives)
         return caplog.messages
 
     not_kept = "Persistent compilation cache: Not writing persistent cache entry for step because"
@@ -189,6 +188,8 @@ def test_why_a_program_is_not_kept_is_explained_to_who_chose_the_folder(folder, 
     assert message.startswith(f"{not_kept} it took < 100.00 seconds to compile (")
     (message,) = explanation(persistent_cache_min_entry_size_bytes=10**9)
     assert message.startswith(f"{not_kept} its size, ") and message.endswith(" bytes, is less than threshold, 1000000000 bytes.")
+    (message,) = explanation(keepalives=[object()])
+    assert message == f"{not_kept} it holds addresses of this process."
     assert explanation(compilation_cache_dir=None, persistent_cache_min_compile_time_secs=100.0) == []
     (message,) = explanation()
     assert message.startswith("Persistent compilation cache: stored step") and "to persistent compilation cache with key" in message
@@ -234,6 +235,32 @@ def test_two_processes(run_python, tmp_path):
     other_flags = "--xla_cpu_enable_fast_math=true"
     assert run_python(PROGRAM, XLA_FLAGS=other_flags, **where) == "[-1.0, -1.0, -1.0, -1.0] 0"
     assert len(list((tmp_path / "cache").iterdir())) == 2
+
+
+CALLING = """
+    import numpy as np
+    from stablehlo_modules import aval, compile_text
+    from laminax_runtime.compiling import compilation_cache
+    a = aval((4,))
+    text = '''module {
+      func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+        %y = stablehlo.custom_call @xla_ffi_python_cpu_callback(%x) {
+          api_version = 4 : i32, backend_config = {index = 0 : ui64}, has_side_effect = false} : (tensor<4xf32>) -> tensor<4xf32>
+        return %y : tensor<4xf32>
+      }
+    }'''
+    functions = [lambda x: (np.asarray(x) * FACTOR,), lambda x: (np.asarray(x) + 1,)]
+    programs = [compile_text(text, in_avals=[a], out_avals=[a], host_callbacks=[f]) for f in functions]
+    print([program.execute([np.ones(4, np.float32)])[0].tolist()[0] for program in programs], compilation_cache.statistics.hits)
+"""
+
+
+def test_a_program_that_calls_python_is_kept_and_calls_the_functions_of_who_loads_it(run_python, tmp_path):
+    """The text has their numbers only. Such programs were compiled by every process before: each solver of diffrax is one."""
+    where = {**ON, "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache")}
+    assert run_python(CALLING.replace("FACTOR", "3"), **where) == "[3.0, 2.0] 1"
+    assert run_python(CALLING.replace("FACTOR", "5"), **where) == "[5.0, 2.0] 2"
+    assert len(list((tmp_path / "cache").iterdir())) == 1
 
 
 def test_dumps_are_made_by_compiling(run_python, tmp_path):

@@ -91,7 +91,13 @@ class CallingConvention:
     @property
     def needs_this_process(self) -> bool:
         """Whether the program reaches into this process, and so can be neither stored nor sent to another."""
-        return bool(self.host_callbacks or self.host_transfers or self.keepalives or self.inspections or self.partitioned_calls)
+        return bool(self.host_callbacks) or self.holds_addresses
+
+    @property
+    def holds_addresses(self) -> bool:
+        """Whether the compiled program holds addresses of this process, or is connected to it. Functions in `host_callbacks` are neither:
+        they are numbers to it, and another process gives it functions of its own."""
+        return bool(self.host_transfers or self.keepalives or self.inspections or self.partitioned_calls)
 
     @property
     def parameters(self) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -139,9 +140,10 @@ def _digest(data: bytes) -> str:
 
 
 def load(
-    key: CacheKey, devices: tuple[_jaxlib.Device, ...], compile_options: _jaxlib.CompileOptions, name: str
+    key: CacheKey, devices: tuple[_jaxlib.Device, ...], compile_options: _jaxlib.CompileOptions, name: str,
+    host_callbacks: Sequence[Callable[..., Any]] = (),
 ) -> _jaxlib.LoadedExecutable | None:
-    """The program of this key, or None. Its custom calls must have been registered."""
+    """The program of this key, calling these functions of Python, or None. Its custom calls must have been registered."""
     cache = _open()
     if cache is None:
         return None
@@ -151,7 +153,8 @@ def load(
         entry = cache.read(key.name)
         if entry is not None:
             (seconds,), serialized = _SECONDS.unpack_from(entry), entry[_SECONDS.size:]
-            loaded = devices[0].client.deserialize_executable(serialized, _jaxlib.DeviceList(devices), compile_options)
+            loaded = devices[0].client.deserialize_executable(
+                serialized, _jaxlib.DeviceList(devices), compile_options, list(host_callbacks))
             _count("hits")
             monitoring.record_event("/jax/compilation_cache/cache_hits")
             retrieval = time.perf_counter() - start

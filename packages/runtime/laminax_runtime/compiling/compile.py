@@ -170,8 +170,8 @@ def _compile_as_called(text: str, convention: CallingConvention, assignment: tup
     if options.dump_ir_to.value is not None:
         _dump(_jaxlib.refined_text(text) if is_dynamic else text, name)
     try:
-        if not convention.needs_this_process:
-            return _load_or_compile(text, assignment, compile_options, name, is_part, is_dynamic)
+        if not convention.holds_addresses:
+            return _load_or_compile(text, assignment, compile_options, name, is_part, is_dynamic, convention.host_callbacks)
         callbacks = [*convention.host_callbacks, *(_connected(transfer, assignment[0].client) for transfer in convention.host_transfers)]
         loaded = _compile_and_load(text, assignment, compile_options, callbacks, is_dynamic)
     except _jaxlib.XlaRuntimeError as error:
@@ -180,7 +180,7 @@ def _compile_as_called(text: str, convention: CallingConvention, assignment: tup
     if config.explain_cache_misses.value and options.enable_compilation_cache.value:
         from laminax_runtime.compiling import compilation_cache  # as in `_load_or_compile`
 
-        compilation_cache.log_not_stored(name, "because it uses host callbacks, or addresses of this process")
+        compilation_cache.log_not_stored(name, "because it holds addresses of this process")
     return loaded
 
 
@@ -239,21 +239,22 @@ def _one_each(name: str, given: Sequence[Any] | None, avals: Sequence[ShapedArra
 
 
 def _load_or_compile(text: str, assignment: tuple[placement.Device, ...], compile_options: _jaxlib.CompileOptions, name: str,
-                     is_part: bool, is_dynamic: bool) -> _jaxlib.LoadedExecutable:
+                     is_part: bool, is_dynamic: bool, host_callbacks: Sequence[Callable[..., Any]]) -> _jaxlib.LoadedExecutable:
     """The program from the disk, or else from the compiler, and then to the disk if that took long.
 
-    A module with dynamic shapes is known by its text before the sizes are found, so that from the disk they need not be.
+    A module with dynamic shapes is known by its text before the sizes are found, so that from the disk they need not be. The text names
+    functions of Python by numbers, which say the same in every process: a program from the disk is given this process's functions.
     """
     # Lazy: with hashlib and zlib it takes 4 ms, and nobody needs it before the first compilation.
     from laminax_runtime.compiling import compilation_cache, transformations
 
     key = compilation_cache.make_key(text, assignment, compile_options)
     if key is None or transformations.any_registered():
-        return _compile_and_load(text, assignment, compile_options, (), is_dynamic)
-    if (loaded := compilation_cache.load(key, assignment, compile_options, name)) is not None:
+        return _compile_and_load(text, assignment, compile_options, host_callbacks, is_dynamic)
+    if (loaded := compilation_cache.load(key, assignment, compile_options, name, host_callbacks)) is not None:
         return loaded
     start = time.perf_counter()
-    loaded = _compile_and_load(text, assignment, compile_options, (), is_dynamic)
+    loaded = _compile_and_load(text, assignment, compile_options, host_callbacks, is_dynamic)
     compilation_cache.store(key, loaded, time.perf_counter() - start, name, assignment, is_part)
     return loaded
 
