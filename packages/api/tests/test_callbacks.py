@@ -235,6 +235,40 @@ def test_equal_texts_share_a_program():
     assert str(laminax.make_jaxpr(f)(1.0)) == str(laminax.make_jaxpr(f)(1.0))
 
 
+KEPT = """
+import sys
+import numpy as np
+import laminax
+import laminax.numpy as jnp
+from laminax.experimental import io_callback
+from laminax_runtime.base import options
+from laminax_runtime.compiling import compilation_cache
+
+FACTOR, seen = float(sys.argv[1]), []
+
+@laminax.jit
+def step(x):
+    y = laminax.pure_callback(lambda v: np.asarray(v) * FACTOR, laminax.ShapeDtypeStruct((3,), np.float32), x)
+    for sign in (1, -1):
+        io_callback(lambda v, sign: seen.append(float(sign * FACTOR * v.sum())), None, x, sign, ordered=True)
+    return y + 1
+
+with options.persistent_cache_min_compile_time_secs(0.0):
+    print(step(jnp.arange(3.0)).tolist())
+laminax.effects_barrier()
+print(seen, compilation_cache.statistics.hits > 0)
+"""
+
+
+def test_a_program_with_callbacks_comes_from_the_disk_and_calls_the_functions_of_its_process(tmp_path):
+    """Solvers whose errors are checked by callbacks, such as diffrax's, were compiled anew by every process."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LAMINAX_ENABLE_COMPILATION_CACHE": "1",
+           "LAMINAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache")}
+    said = [subprocess.run([sys.executable, "-c", KEPT, factor], env=env, capture_output=True, text=True, check=True).stdout.splitlines()
+            for factor in ("2", "5")]
+    assert said == [["[1.0, 3.0, 5.0]", "[6.0, -6.0] False"], ["[1.0, 6.0, 11.0]", "[15.0, -15.0] True"]]
+
+
 def test_the_last_callbacks_run_before_python_ends():
     code = ("import laminax\n"
             "f = laminax.jit(lambda x: laminax.debug.print('x is {}', x) or x)\n"
