@@ -87,8 +87,9 @@ OFFERS: dict[str, str] = {
     "programs.check": "check_jaxpr",
     "programs.dce": "dce_closed_jaxpr dce_jaxpr dce_rules",
     "programs.effects": """
-        AccumEffect DebugEffect Effect OrderedDebugEffect ReadEffect RefEffect WriteEffect debug_effect has_ordered
-        has_refs ordered_debug_effect set_call_context""",
+        AccumEffect DebugEffect Effect OrderedDebugEffect ReadEffect RefEffect WriteEffect check_allowed control_flow_allowed_effects
+        debug_effect has_ordered has_refs lowerable_effects ordered_debug_effect
+        ordered_effects own_effects remat_allowed_effects set_call_context shardable_ordered_effects""",
     "programs.jaxpr": """
         Atom ClosedJaxpr DropVar Jaxpr JaxprEqn Literal Var called_program jaxprs_among joined_effects no_effects programs_within
         subjaxprs""",

@@ -27,6 +27,13 @@ def i32(*shape):
 INNER = stage(lambda x, y: [x + y], [f32(3), f32(3)], "inner")
 
 
+def test_effects_that_are_left_out_when_a_program_is_changed():
+    closed = ClosedJaxpr(noisy_jaxpr(["noise"]), [])
+    assert closed.replace(debug_info="other").jaxpr.debug_info == "other" and closed.replace(consts=[]).effects == closed.effects
+    with pytest.raises(JaxprTypeError, match="Equation effect not present in jaxpr effects"):
+        check_jaxpr(closed.replace(effects=frozenset()))
+
+
 def good():
     constant = np.ones(3, np.float32)
 

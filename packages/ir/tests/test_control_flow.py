@@ -17,6 +17,7 @@ from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.options import config
 from laminax_ir.programs.check import check_jaxpr
 from laminax_ir.programs.dce import dce_jaxpr
+from laminax_ir.programs.effects import Effect, control_flow_allowed_effects
 from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.pytrees.pytree import tree_flatten
 from laminax_ir.recording.staging import stage
@@ -312,18 +313,27 @@ def test_a_captured_tracer_is_never_remembered():
 
 
 def test_effects_are_those_of_the_parts():
+    class Noise(Effect):
+        pass
+
     shout_p = Primitive("shout", multiple_results=True)
     shape_rule(shout_p)(lambda: [])
-    effects_rule(shout_p)(lambda: {"noise"})
+    effects_rule(shout_p)(lambda: {Noise()})
 
     def noisy(x):
         shout_p.bind()
         return x
 
-    for f in (lambda x: cond(x > 0, noisy, lambda x: x, x), lambda x: while_loop(lambda c: c < 0, noisy, x),
-              lambda x: while_loop(lambda c: noisy(c) < 0, lambda c: c, x), lambda x: scan(lambda c, _: (noisy(c), None), x, X)[0],
-              lambda x: fori_loop(0, 3, lambda i, c: noisy(c), x)):
-        assert traced(f, f32(1)).effects == {"noise"}
+    functions = {"cond": lambda x: cond(x > 0, noisy, lambda x: x, x), "while_loop": lambda x: while_loop(lambda c: c < 0, noisy, x),
+                 "while_loop: the condition": lambda x: while_loop(lambda c: noisy(c) < 0, lambda c: c, x),
+                 "scan": lambda x: scan(lambda c, _: (noisy(c), None), x, X)[0],
+                 "scan: fori_loop": lambda x: fori_loop(0, 3, lambda i, c: noisy(c), x)}
+    for name, f in functions.items():  # what they mean there, who made them has to say
+        with pytest.raises(NotImplementedError, match=f"Effects not supported in {name.partition(':')[0]}: Noise. .*add_type"):
+            traced(f, f32(1))
+    control_flow_allowed_effects.add_type(Noise)
+    for f in functions.values():
+        assert traced(f, f32(1)).effects == {Noise()}
 
 
 def test_dead_code_in_loops_and_branches():

@@ -11,6 +11,7 @@ from laminax_ir.key_arrays.keys import physical_aval, stored_aval
 from laminax_ir.ops.calls import jit_p
 from laminax_ir.ops.sharding import layout_constraint_p
 from laminax_ir.programs.calling_conventions import CallingConvention
+from laminax_ir.programs.effects import lowerable_effects, ordered_effects, shardable_ordered_effects
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from laminax_ir.symbolic.sized_programs import value_at_sizes
 from laminax_ir.symbolic.symbolic_dims import SymbolicDim, is_constant_shape
@@ -112,7 +113,8 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
       devices: those that the compiler splits the module over, in the order of their numbers, for operations that name one.
 
     Raises:
-      ValueError: for an unknown platform, none, or one twice.
+      ValueError: for an unknown platform, none, or one twice; for effects of kinds that no lowering rule is known to keep, and ordered
+        ones of libraries' own in a program for several devices.
       NotImplementedError: if an operation has no lowering rule for one of the platforms.
     """
     platforms = (platform,) if isinstance(platform, str) else tuple(platform)
@@ -120,6 +122,8 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
         raise ValueError(f"lower: unknown platform {unknown!r}; expected one of {', '.join(PLATFORMS)}")
     if not platforms or len(set(platforms)) < len(platforms):
         raise ValueError(f"lower: expected one platform or several different ones, got {platform!r}")
+    if closed.effects:
+        _check_effects(closed.effects, num_replicas * num_partitions)
     if inline_consts and closed.consts:
         closed = _with_inline_consts(closed, name)
     args = _Values(closed.in_avals, arg_names, arg_shardings, arg_memories or [*map(_memory_of_type, closed.in_avals)], arg_layouts)
@@ -135,6 +139,17 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
                                    and not has_symbolic_sizes(closed.in_avals))
         module.has_new_cpu_compiler = has_new_cpu_compiler
         return _lower(closed, module, name, donated or (False,) * len(closed.in_avals), keep_unused, args, results, num_replicas)
+
+
+def _check_effects(effects: frozenset[Any], device_count: int) -> None:
+    """Raises ValueError if a program for so many devices cannot have these effects."""
+    if unknown := lowerable_effects.filter_not_in(effects):
+        raise ValueError(f"Cannot lower jaxpr with effects: {{{', '.join(sorted(map(repr, unknown)))}}}. Say that the lowering rules keep "
+                         "them: lowerable_effects.add_type(type(effect)).")
+    if device_count > 1 and (ordered := shardable_ordered_effects.filter_not_in(ordered_effects.filter_in(effects))):
+        raise ValueError("The following ordered effects are not supported for more than 1 device: "
+                         f"[{', '.join(sorted(map(str, ordered)))}]. Say that an order on each device is enough: "
+                         "shardable_ordered_effects.add_type(type(effect)).")
 
 
 class _Values(NamedTuple):

@@ -18,5 +18,6 @@ OFFERS: dict[str, str] = {
     "writing.context": "FunctionWriter",
     "writing.registry": "lowering_rule lowering_rules platform_rules",
     "writing.ssa_values": "Value",
-    "writing.types": "dense element_type splat type_text",
+    "writing.tokens": "current_tokens set_tokens",
+    "writing.types": "TOKEN dense element_type splat type_text",
 }

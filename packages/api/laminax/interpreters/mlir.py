@@ -7,7 +7,8 @@ from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
     "names.interpreters.mlir": "LoweringRule LoweringRuleContext emit_python_callback lower_fun register_lowering",
+    "laminax_ir.programs.effects": "lowerable_effects",
     "names.interpreters.mlir_objects": """
-        aval_to_ir_type aval_to_ir_types custom_call dense_int_array dense_int_elements dtype_to_ir_type flatten_ir_types flatten_ir_values
-        i32_attr i64_attr ir_attribute ir_constant ir_constants make_ir_context module_to_bytecode module_to_string shape_tensor
-        token_type ir"""})
+        TokenSet aval_to_ir_type aval_to_ir_types custom_call dense_int_array dense_int_elements dtype_to_ir_type flatten_ir_types
+        flatten_ir_values i32_attr i64_attr ir_attribute ir_constant ir_constants make_ir_context module_to_bytecode module_to_string
+        shape_tensor token_type ir"""})

@@ -3,12 +3,14 @@
 
 from collections.abc import Callable, Sequence
 from laminax._src.names.interpreters.mlir import LoweringRule as _LoweringRule
+from laminax_ir.programs.effects import EffectKinds
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.writing.context import FunctionWriter as _LoweringRuleContext
 from typing import Any
 from jaxlib.mlir import ir as ir
 from laminax._src.names.interpreters.mlir import LoweringRule as LoweringRule
+from laminax._src.names.interpreters.mlir_objects import TokenSet as TokenSet
 from laminax_lowering.writing.context import FunctionWriter as LoweringRuleContext
 
 __all__: list[str]
@@ -42,7 +44,7 @@ def dtype_to_ir_type(dtype: Any) -> Any:
 def emit_python_callback(
     ctx: _LoweringRuleContext,
     callback: Callable[..., Sequence[Any]],
-    token: None,
+    token: Any,
     operands: Sequence[Any],
     operand_avals: Sequence[ShapedArray],
     result_avals: Sequence[ShapedArray],
@@ -51,7 +53,7 @@ def emit_python_callback(
     returns_token: bool = True,
     partitioned: bool = False,
     sharding: None = None,
-) -> tuple[Sequence[Any], None, Any]:
+) -> tuple[Sequence[Any], Any, Any]:
     """In a lowering rule: a call of a Python function, when the compiled program runs."""
 def flatten_ir_types(xs: Any) -> list[Any]:
     """The types in nested sequences of them, in order."""
@@ -80,6 +82,7 @@ def ir_constants(
     """The constants that a value is, of which there is one; arguments as for `ir_constant`."""
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> _LoweringRule:
     """A lowering rule that writes what a Python function of arrays does."""
+lowerable_effects: EffectKinds
 def make_ir_context() -> Any:
     """A new context of MLIR with the dialects of StableHLO programs."""
 def module_to_bytecode(module: Any) -> bytes:

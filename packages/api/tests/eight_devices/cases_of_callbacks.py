@@ -1,12 +1,18 @@
 """Callbacks of programs over several devices: the first device calls with whole values, or each device with its part."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from meshes import MESH, check_layout, put, value
 
+from laminax_ir.programs import effects
+
 import laminax
 from laminax import lax, pmap, shard_map
 from laminax.experimental import io_callback
+from laminax.extend.core import Effect, Primitive
+from laminax.interpreters import mlir
 from laminax.sharding import PartitionSpec as P
 
 A = value(8, 4)
@@ -214,3 +220,41 @@ def test_a_sharding_for_a_callback_must_be_one_of_a_device_of_the_program():
         shard_map(lambda x: call(x, on_device(0)), mesh=MESH, in_specs=P(("x", "y")), out_specs=P(("x", "y")))(A)
     with pytest.raises(NotImplementedError, match="pure_callback only supports SingleDeviceSharding"):
         call(A, laminax.NamedSharding(MESH, P("x")))
+
+
+class Logging(Effect):
+    """An ordered effect of a library's own."""
+
+
+def test_an_ordered_effect_of_a_librarys_own_is_in_order_on_each_device_where_that_is_enough():
+    seen = {}
+    log_p = Primitive("log_in_order")
+    log_p.multiple_results = True
+    log_p.def_effectful_abstract_eval(lambda x: ([], {Logging()}))
+
+    def rule(ctx, x):
+        def call(x):
+            seen.setdefault(int(x[0]) // 2, []).append(int(x[0]) % 2)
+            return ()
+        _, token, _ = mlir.emit_python_callback(ctx, call, ctx.tokens_in.get(Logging()), [x], ctx.avals_in, [], has_side_effect=True)
+        ctx.set_tokens_out(mlir.TokenSet({Logging(): token}))
+        return []
+
+    mlir.register_lowering(log_p, rule)
+    effects.lowerable_effects.add_type(Logging)
+    effects.ordered_effects.add_type(Logging)
+
+    @laminax.jit
+    @partial(shard_map, mesh=MESH, in_specs=P(("x", "y")), out_specs=P(("x", "y")))
+    def f(x):
+        log_p.bind(2 * x)
+        log_p.bind(2 * x + 1)
+        return x
+
+    numbers = np.arange(8, dtype=np.int32)
+    with pytest.raises(ValueError, match=r"ordered effects are not supported for more than 1 device: \[Logging\].*shardable"):
+        f(numbers)
+    effects.shardable_ordered_effects.add_type(Logging)
+    np.testing.assert_array_equal(f(numbers), numbers)
+    laminax.effects_barrier()
+    assert seen == {i: [0, 1] for i in range(8)}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 from laminax_ir.ops.callbacks import VMAP_METHODS, announced_avals, flat_arguments
 from laminax_ir.ops.ffi import checked_aliases
-from laminax_ir.programs.effects import Effect
+from laminax_ir.programs.effects import CallEffect, Effect
 from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.pytrees.pytree import tree_unflatten
 from laminax_ir.types.avals import ShapedArray, get_aval
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from laminax_ir.pytrees.pytree import PyTreeDef
 
 buffer_callback_p = Primitive("buffer_callback", multiple_results=True, family="buffer_callbacks")
-buffer_callback_effect = Effect("BufferCallback")
+buffer_callback_effect = CallEffect("BufferCallback")
 
 
 class FlatBufferCallback:

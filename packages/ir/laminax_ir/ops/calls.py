@@ -21,7 +21,7 @@ from laminax_ir.ops.functions_with_rules import (
 from laminax_ir.ops.shape import full
 from laminax_ir.programs.check_rules import call_faults, check_rule
 from laminax_ir.programs.dce import dce_closed_jaxpr, dce_rule
-from laminax_ir.programs.effects import has_refs
+from laminax_ir.programs.effects import check_allowed, custom_derivatives_allowed_effects, has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 from laminax_ir.programs.primitive import CALL_TRAITS, Primitive, Trait, effects_rule, shape_rule
 from laminax_ir.programs.printer_params import equation_rule
@@ -77,7 +77,10 @@ def _custom_call_shape(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_params: 
 
 @effects_rule(custom_jvp_call_p)
 @effects_rule(custom_vjp_call_p)
-def _custom_call_effects(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_params: Any) -> frozenset[Any]:
+def _custom_call_effects(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, name: str, **_params: Any) -> frozenset[Any]:
+    if call_jaxpr.effects:
+        check_allowed(call_jaxpr.effects, custom_derivatives_allowed_effects, f"{name}, a function with a derivative rule of its own",
+                      "custom_derivatives_allowed_effects")
     return call_jaxpr.effects
 
 

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from laminax_ir.options.ambient import define_ambient
-from laminax_ir.programs.effects import Effect
+from laminax_ir.programs.effects import CheckEffect, Effect
 from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.pytrees.pytree import tree_flatten, tree_unflatten
 from laminax_ir.tracing import source
 from laminax_ir.tracing.leaks import check_no_tracers
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 
-check_effect = Effect("Check")
+check_effect = CheckEffect("Check")
 check_p = Primitive("check", multiple_results=True, family="checks")
 
 checks_indices = define_ambient(

@@ -11,7 +11,7 @@ functions that users call are in `control_flow`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from laminax_ir.ops.calls import bind_program
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.programs.check_rules import check_rule
 from laminax_ir.programs.dce import dce_closed_jaxpr, dce_rule
+from laminax_ir.programs.effects import Effect, check_allowed, control_flow_allowed_effects
 from laminax_ir.programs.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var
 from laminax_ir.programs.primitive import Primitive, Trait, effects_rule, shape_rule
 from laminax_ir.programs.printer_params import hide_params
@@ -28,9 +29,6 @@ from laminax_ir.types.avals import ShapedArray, get_aval, insert_axis, remove_ax
 from laminax_ir.types.errors import ShapeError
 from laminax_ir.types.hi_types import HiType
 from laminax_ir.types.type_shardings import in_use
-
-if TYPE_CHECKING:
-    from laminax_ir.programs.effects import OrderedDebugEffect
 
 cond_p = Primitive("cond", multiple_results=True, family="control_flow", traits=(Trait.TYPES_ITS_RESULTS, Trait.PASSES_STASHES))
 while_p = Primitive("while", multiple_results=True, family="control_flow", traits=(Trait.TYPES_ITS_RESULTS,))
@@ -96,8 +94,8 @@ def _is_split_alike(a: ShapedArray, b: ShapedArray) -> bool:
 
 
 @effects_rule(cond_p)
-def _cond_effects(*_avals: ShapedArray, branches: tuple[ClosedJaxpr, ...], **_params: Any) -> frozenset[OrderedDebugEffect]:
-    return frozenset().union(*[branch.effects for branch in branches])
+def _cond_effects(*_avals: ShapedArray, branches: tuple[ClosedJaxpr, ...], **_params: Any) -> frozenset[Effect]:
+    return _allowed("cond", frozenset().union(*[branch.effects for branch in branches]))
 
 
 @shape_rule(while_p)
@@ -115,8 +113,8 @@ def _while_shape(*operands: ShapedArray, cond_jaxpr: ClosedJaxpr, body_jaxpr: Cl
 
 
 @effects_rule(while_p)
-def _while_effects(*_avals: ShapedArray, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, **_params: Any) -> frozenset[OrderedDebugEffect]:
-    return cond_jaxpr.effects | body_jaxpr.effects
+def _while_effects(*_avals: ShapedArray, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, **_params: Any) -> frozenset[Effect]:
+    return _allowed("while_loop", cond_jaxpr.effects | body_jaxpr.effects)
 
 
 @shape_rule(scan_p)
@@ -134,8 +132,14 @@ def _scan_shape(*operands: ShapedArray, jaxpr: ClosedJaxpr, length: int, reverse
 
 
 @effects_rule(scan_p)
-def _scan_effects(*_avals: ShapedArray, jaxpr: ClosedJaxpr, **_params: Any) -> frozenset[OrderedDebugEffect]:
-    return jaxpr.effects
+def _scan_effects(*_avals: ShapedArray, jaxpr: ClosedJaxpr, **_params: Any) -> frozenset[Effect]:
+    return _allowed("scan", jaxpr.effects)
+
+
+def _allowed(operation: str, effects: frozenset[Effect]) -> frozenset[Effect]:
+    if effects:
+        check_allowed(effects, control_flow_allowed_effects, operation, "control_flow_allowed_effects")
+    return effects
 
 
 def without_leading_axis(x: ShapedArray, length: int) -> ShapedArray:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence, cast
 import numpy as np
 
 from laminax_ir.ops.callbacks import VMAP_METHODS
-from laminax_ir.programs.effects import Effect
+from laminax_ir.programs.effects import CallEffect, Effect
 from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
 ffi_call_p = Primitive("ffi_call", multiple_results=True, family="ffi")
-ffi_effect = Effect("FFI")
+ffi_effect = CallEffect("FFI")
 
 TYPED_API = 4  # of StableHLO's custom calls: the functions that take attributes
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from laminax_ir.programs.effects import Effect
+from laminax_ir.programs.effects import Effect, KeepEffect
 from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.pytrees.pytree import tree_leaves, tree_map
 from laminax_ir.tracing.trace import Tracer
@@ -18,7 +18,7 @@ todense_p = Primitive("todense", family="hints")
 dce_sink_p = Primitive("dce_sink", multiple_results=True, family="hints")
 xla_metadata_value_p = Primitive("xla_metadata_value", family="hints")
 
-keep_effect = Effect("Keep")
+keep_effect = KeepEffect("Keep")
 
 
 @shape_rule(stage_p)

@@ -48,15 +48,30 @@ class OrderedDebugEffect(Effect):
     """The effect of the same with `ordered=True`."""
 
 
-io_effect = Effect("IO")
-ordered_io_effect = Effect("OrderedIO", is_ordered=True)
+class IOEffect(Effect):
+    """The effect of `io_callback`."""
+
+
+class OrderedIOEffect(Effect):
+    """The effect of the same with `ordered=True`."""
+
+
+class CallEffect(Effect):
+    """The effect of calls outside of the program that are there for what they do: of FFI functions, of callbacks on buffers."""
+
+
+class KeepEffect(Effect):
+    """Keeps an operation that nothing reads."""
+
+
+class CheckEffect(Effect):
+    """The effect of `checkify.check`."""
+
+
+io_effect = IOEffect("IO")
+ordered_io_effect = OrderedIOEffect("OrderedIO", is_ordered=True)
 debug_effect = DebugEffect("Debug")
 ordered_debug_effect = OrderedDebugEffect("OrderedDebug", is_ordered=True)
-
-
-def has_ordered(effects: Iterable) -> bool:
-    """Whether one of the effects is ordered."""
-    return any(getattr(effect, "is_ordered", False) for effect in effects)
 
 
 class RefEffect(Effect):
@@ -84,6 +99,58 @@ read_effect = ReadEffect("Read")
 write_effect = WriteEffect("Write")
 accum_effect = AccumEffect("Accum")
 internal_effect = InternalRefEffect("InternalRef")
+
+
+class EffectKinds:
+    """Kinds of effects that something holds for: classes, with those derived from them. Libraries add the classes of their own effects."""
+
+    def __init__(self, *kinds: type) -> None:
+        self._kinds: tuple[type, ...] = kinds
+
+    def add_type(self, effect_type: type) -> None:
+        """Adds a class of effects."""
+        if not isinstance(effect_type, type):
+            raise TypeError(f"add_type: expected a class of effects, got {effect_type!r}. Give type(effect).")
+        if effect_type not in self._kinds:
+            self._kinds = (*self._kinds, effect_type)
+
+    def contains(self, effect: Any) -> bool:
+        """Whether the effect is of one of these kinds."""
+        return isinstance(effect, self._kinds)
+
+    def filter_in(self, effects: Iterable[Any]) -> list[Any]:
+        """Those of the effects that are of these kinds."""
+        return [effect for effect in effects if isinstance(effect, self._kinds)]
+
+    def filter_not_in(self, effects: Iterable[Any]) -> list[Any]:
+        """Those of the effects that are not of these kinds."""
+        return [effect for effect in effects if not isinstance(effect, self._kinds)]
+
+    def __repr__(self) -> str:
+        return f"EffectKinds({', '.join([kind.__name__ for kind in self._kinds])})"
+
+
+_OWN = (IOEffect, OrderedIOEffect, DebugEffect, OrderedDebugEffect, CallEffect, KeepEffect, CheckEffect, RefEffect)
+own_effects = EffectKinds(*_OWN)  # of the operations that laminax has
+lowerable_effects = EffectKinds(*_OWN)  # that programs which are compiled may have
+control_flow_allowed_effects = EffectKinds(*_OWN)  # that the bodies of loops and branches may have
+custom_derivatives_allowed_effects = EffectKinds(*_OWN)  # that functions with derivative rules of their own may have
+remat_allowed_effects = EffectKinds(DebugEffect, OrderedDebugEffect)  # that may happen again where a checkpointed function is run again
+ordered_effects = EffectKinds()  # of kinds that libraries made: each effect keeps its order, by a token of its own
+shardable_ordered_effects = EffectKinds()  # those of them that programs over several devices may have, in order on each device
+
+
+def has_ordered(effects: Iterable) -> bool:
+    """Whether one of the effects is ordered."""
+    return any(getattr(effect, "is_ordered", False) or ordered_effects.contains(effect) for effect in effects)
+
+
+def check_allowed(effects: Iterable[Any], kinds: EffectKinds, what: str, name_of_kinds: str) -> None:
+    """Raises NotImplementedError if effects are of other kinds than `kinds`; `what` names where they are met."""
+    if refused := kinds.filter_not_in(effects):
+        names = ", ".join(sorted(map(str, refused)))
+        raise NotImplementedError(f"Effects not supported in {what}: {names}. What such an effect means there is for who made it to say: "
+                                  f"{name_of_kinds}.add_type(type(effect)) allows it.")
 
 
 def has_refs(effects: Iterable[Effect]) -> bool:

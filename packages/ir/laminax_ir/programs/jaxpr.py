@@ -252,9 +252,10 @@ class ClosedJaxpr:
         self.derived[question] = answer
         return answer
 
-    def replace(self, *, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None) -> ClosedJaxpr:
-        """The same closed jaxpr with another jaxpr or other constants."""
-        return ClosedJaxpr(self.jaxpr if jaxpr is None else jaxpr, self.consts if consts is None else consts)
+    def replace(self, *, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None, **changes: Any) -> ClosedJaxpr:
+        """The same closed jaxpr with another jaxpr or other constants, and with the given fields of the jaxpr changed."""
+        jaxpr = self.jaxpr if jaxpr is None else jaxpr
+        return ClosedJaxpr(jaxpr.replace(**changes) if changes else jaxpr, self.consts if consts is None else consts)
 
     def pretty_print(self, **options: Any) -> str:
         return self.jaxpr.pretty_print(**options)

@@ -2,7 +2,7 @@
 
 jaxlib's handler finds the function by its index in the list that is given to the compiler beside the text, and lends it NumPy arrays for
 the call. In a program that the compiler splits over several devices, one device makes the call, with whole values. An ordered
-callback takes a token and returns one; see `context.current_token`. In a program per device each device's own calls are in their order.
+callback takes a token and returns one; see `writing.tokens`. In a program per device each device's own calls are in their order.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from laminax_lowering.rules.shard_map import left_to_compiler
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.custom_calls import emit_ffi_call
 from laminax_lowering.writing.host_transfers import emit_host_transfer
-from laminax_lowering.writing.operations import current_token
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.tokens import current_token
 from laminax_lowering.writing.types import string_text
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _emit_ordered(ctx: FunctionWriter, function: Callable, operands: Sequence[Va
         return token, *function(*args)
 
     before = current_token(ctx)
-    ctx.token, *out = emit_callback(ctx, threaded, [before, *operands], [before.aval, *results], True, sharding=sharding)
+    ctx.tokens[None], *out = emit_callback(ctx, threaded, [before, *operands], [before.aval, *results], True, sharding=sharding)
     return out
 
 

@@ -22,9 +22,9 @@ from laminax_lowering.rules.control_flow_cpu import late_stacks
 from laminax_lowering.writing.comparisons import compare
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.explicit_axes import terms_kept
-from laminax_lowering.writing.operations import current_token
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.tokens import current_tokens, set_tokens, token_keys
 from laminax_lowering.writing.types import i64_array
 
 _INT32 = ShapedArray((), np.int32)
@@ -43,23 +43,26 @@ def _lower_cond(ctx: FunctionWriter, index: Value, *operands: Value, branches: t
     known = ctx.known_scalar(index)
     if known is not None:
         return ctx.run(branches[min(max(int(known), 0), len(branches) - 1)], operands, ["", "cond"])
-    if any(has_ordered(branch.effects) for branch in branches):
-        return _ordered_case(ctx, index, branches, operands)
+    if keys := token_keys(frozenset().union(*[branch.effects for branch in branches])):
+        return _ordered_case(ctx, index, branches, operands, keys)
     regions = [ctx.jaxpr_region(branch, operands, ["", "cond", f"branch_{i}_fun"]) for i, branch in enumerate(branches)]
     return _listed(ctx.emit("stablehlo.case", [index], regions=regions))
 
 
-def _ordered_case(ctx: FunctionWriter, index: Value, branches: Sequence[ClosedJaxpr], operands: Sequence[Value]) -> list[Value]:
-    """Each branch returns the token after it, too."""
-    before = current_token(ctx)
+def _ordered_case(ctx: FunctionWriter, index: Value, branches: Sequence[ClosedJaxpr], operands: Sequence[Value],
+                  keys: Sequence[Any]) -> list[Value]:
+    """Each branch returns the tokens after it, too."""
+    before = current_tokens(ctx, keys)
 
     def run(i: int) -> list[Value]:
-        ctx.token = before
-        return [*ctx.run(branches[i], operands, ["", "cond", f"branch_{i}_fun"]), ctx.token]
+        set_tokens(ctx, keys, before)
+        return [*ctx.run(branches[i], operands, ["", "cond", f"branch_{i}_fun"]), *current_tokens(ctx, keys)]
 
     regions = [ctx.region([], lambda i=i: run(i)) for i in range(len(branches))]
-    *results, ctx.token = _listed(ctx.emit("stablehlo.case", [index], regions=regions, results=[*ctx.avals_out, before.aval]))
-    return results
+    avals = ctx.avals_out
+    results = _listed(ctx.emit("stablehlo.case", [index], regions=regions, results=[*avals, *[x.aval for x in before]]))
+    set_tokens(ctx, keys, results[len(avals):])
+    return results[:len(avals)]
 
 
 def _listed(results: Value | list[Value]) -> list[Value]:
@@ -94,20 +97,24 @@ def _lower_while(ctx: FunctionWriter, *operands: Value, cond_jaxpr: ClosedJaxpr,
             results = ctx.run(body_jaxpr, [*body_consts, *state], ["", "while", "body"])
             return [*go_on(results), *results]
 
-        return _emit_while(ctx, [*go_on(carry), *carry], lambda pred, *_: [pred], advance, True)[1:]
+        keys = token_keys(cond_jaxpr.effects | body_jaxpr.effects)
+        return _emit_while(ctx, [*go_on(carry), *carry], lambda pred, *_: [pred], advance, keys)[1:]
     return _emit_while(ctx, carry, lambda *state: ctx.run(cond_jaxpr, [*cond_consts, *state], ["", "while", "cond"]),
-                       lambda *state: ctx.run(body_jaxpr, [*body_consts, *state], ["", "while", "body"]), has_ordered(body_jaxpr.effects))
+                       lambda *state: ctx.run(body_jaxpr, [*body_consts, *state], ["", "while", "body"]), token_keys(body_jaxpr.effects))
 
 
-def _emit_while(ctx: FunctionWriter, carry: Sequence[Value], condition: Callable, body: Callable, is_ordered: bool = False) -> list[Value]:
-    """Args: `is_ordered`, whether the body has ordered effects; the token is carried along then."""
-    if is_ordered:
+def _emit_while(ctx: FunctionWriter, carry: Sequence[Value], condition: Callable, body: Callable, keys: Sequence[Any] = ()) -> list[Value]:
+    """Args: `keys`, of the tokens of the body's ordered effects, which are carried along."""
+    if keys:
+        count = len(carry)
+
         def threaded(*state: Value) -> list[Any]:
-            ctx.token = state[-1]
-            return [*body(*state[:-1]), ctx.token]
+            set_tokens(ctx, keys, state[count:])
+            return [*body(*state[:count]), *current_tokens(ctx, keys)]
 
-        *results, ctx.token = _emit_while(ctx, [*carry, current_token(ctx)], lambda *state: condition(*state[:-1]), threaded)
-        return results
+        results = _emit_while(ctx, [*carry, *current_tokens(ctx, keys)], lambda *state: condition(*state[:count]), threaded)
+        set_tokens(ctx, keys, results[count:])
+        return results[:count]
     avals = [v.aval for v in carry]
     kept = [terms_kept(ctx, v) for v in carry]
     ctx.module.loop_depth += 1
@@ -164,7 +171,7 @@ def _lower_scan(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, lengt
             advanced = several_steps(i, state, count)
             return [ctx.emit("stablehlo.add", [i, ctx.constant(count, np.int32)], results=[_INT32]), *advanced]
 
-        return _emit_while(ctx, state, condition, body, has_ordered(jaxpr.effects))
+        return _emit_while(ctx, state, condition, body, token_keys(jaxpr.effects))
 
     state = [*carry, *(late_stacks(ctx, y_avals, operands) or [_empty_stack(ctx, aval) for aval in y_avals])]
     if is_symbolic or length >= unroll:

@@ -10,16 +10,15 @@ import numpy as np
 
 from laminax_ir.ops.collectives import axis_index_p
 from laminax_ir.ops.shard_map import shard_map_p
-from laminax_ir.programs.effects import has_ordered
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, programs_within
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.explicit_axes import terms_kept
-from laminax_lowering.writing.operations import current_token
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.shardings import sharding_on_mesh
 from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.tokens import current_tokens, set_tokens, token_keys
 from laminax_lowering.writing.types import string_text
 
 if TYPE_CHECKING:
@@ -38,17 +37,15 @@ def _lower_shard_map(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, 
         with _inside(module, mesh, tuple(mesh.axis_names)):
             return ctx.run(jaxpr, operands)
     names, positions, position_specs = _positions(ctx, mesh, manual_axes) if _asks_for_position(jaxpr) else ([], [], [])
-    is_ordered = has_ordered(jaxpr.effects)  # on each device: the token goes in and comes out, so that what follows waits
+    keys = token_keys(jaxpr.effects)  # of what is ordered on each device: tokens go in and come out, so that what follows waits
+    tokens = current_tokens(ctx, keys)
 
     def write(*args: Value) -> Any:
         count = len(names)
         module.axis_positions = {name: ctx.emit("stablehlo.reshape", [x], results=[_POSITION]) for name, x in zip(names, args)}
-        if not is_ordered:
-            return ctx.run(jaxpr, args[count:])
-        ctx.token = args[-1]
-        return [*ctx.run(jaxpr, args[count:-1]), ctx.token]
-
-    tokens = [current_token(ctx)] if is_ordered else []
+        last = len(args) - len(keys)
+        set_tokens(ctx, keys, args[last:])
+        return [*ctx.run(jaxpr, args[count:last]), *current_tokens(ctx, keys)]
 
     with _inside(module, mesh, manual_axes):
         parts = [ShapedArray((1,), _POSITION.dtype)] * len(names)
@@ -64,9 +61,9 @@ def _lower_shard_map(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, 
         "out_shardings": _per_value([*_shardings(module, mesh, out_specs, ctx.avals_out, is_open), *of_tokens]),
         "manual_axes": f"#sdy<manual_axes{{{', '.join(string_text(str(name)) for name in manual_axes)}}}>"})
     found = [result] if len(avals_out) == 1 else list(result)
-    if is_ordered:
-        ctx.token = found.pop()
-    return found
+    count = len(ctx.avals_out)
+    set_tokens(ctx, keys, found[count:])
+    return found[:count]
 
 
 _POSITION = ShapedArray((), np.int32)

@@ -7,7 +7,6 @@ from typing import Any, Callable, Mapping, Sequence
 import numpy as np
 
 from laminax_ir.key_arrays.keys import PRNGKeyArray, physical_aval
-from laminax_ir.programs.effects import has_ordered
 from laminax_ir.programs.jaxpr import JaxprEqn, Literal, no_effects
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim
@@ -15,6 +14,7 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.writing.module_context import ModuleContext
 from laminax_lowering.writing.ssa_values import Constants, Value
+from laminax_lowering.writing.tokens import current_tokens, set_tokens, token_keys
 from laminax_lowering.writing.types import dense, splat, string_text, type_text, types_text
 
 _new = object.__new__
@@ -39,7 +39,9 @@ class OperationWriter:
         self.loc = ""
         self.scope = ""  # names of the calls around what is being written, `jit(f)/while/body`
         self.is_top_level = False
-        self.token: Value | None = None  # orders the ordered effects; see `rules.callbacks`
+        self.tokens: dict[Any, Value] = {}  # order the ordered effects; see `writing.tokens`
+        self.tokens_in: Any = None  # in a library's rule, the tokens for the ordered effects of its operation
+        self.tokens_out: Any = None  # those that the rule has set
         self.iotas: dict[str, int] = {}  # of the values that are positions along an axis, the axis
         self._count = 0
         self._constant_count = -1
@@ -49,6 +51,10 @@ class OperationWriter:
     def module_context(self) -> ModuleContext:
         """JAX's name of `module`, for rules that users write."""
         return self.module
+
+    def set_tokens_out(self, tokens_out: Any) -> None:
+        """For rules that libraries write: sets the tokens after the operation, one for each of `tokens_in`."""
+        self.tokens_out = tokens_out
 
     @property
     def platform(self) -> str:
@@ -288,35 +294,25 @@ class OperationWriter:
             raise NotImplementedError(f"{self.eqn.primitive} is lowered differently for {', '.join(platforms)}, which the computation "
                                       "of a reduction cannot be. Lower for one platform at a time.")
         avals = list(self.avals_out if results is None else results)
-        before = current_token(self) if has_ordered(self.eqn.effects) else None
+        keys = token_keys(self.eqn.effects)
+        before = current_tokens(self, keys)
         is_list = False
 
         def branch(platform: str) -> list[Value]:
             nonlocal is_list
-            self.platforms, self.token = (platform,), before if before is not None else self.token
+            self.platforms = (platform,)
+            set_tokens(self, keys, before)
             out = write()
             is_list = not isinstance(out, Value)
             written: list[Value] = [out] if isinstance(out, Value) else list(out)
-            return written if before is None else [*written, current_token(self)]
+            return [*written, *current_tokens(self, keys)]
 
         try:
             regions = [self.region([], lambda platform=platform: branch(platform)) for platform in platforms]
         finally:
             self.platforms = platforms
-        if before is not None:
-            avals.append(before.aval)
-        out = self.emit("stablehlo.case", [self.platform_index], regions=regions, results=avals)
+        out = self.emit("stablehlo.case", [self.platform_index], regions=regions, results=[*avals, *[x.aval for x in before]])
         out = [out] if isinstance(out, Value) else out
-        if before is not None:
-            self.token = out.pop()
+        set_tokens(self, keys, out[len(avals):])
+        del out[len(avals):]
         return out if is_list else out[0]
-
-
-def current_token(ctx: OperationWriter) -> Value:
-    """The token for the next ordered effect: the result of the last one, or a constant before the first.
-
-    A token is an ordinary boolean that each ordered operation takes and returns, so that loops and branches carry it like any value.
-    """
-    if ctx.token is None:
-        ctx.token = ctx.constant(False)
-    return ctx.token

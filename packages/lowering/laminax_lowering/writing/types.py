@@ -45,6 +45,19 @@ def element_type(dtype: Any) -> str:
     raise TypeError(f"lowering: the dtype {name} has no StableHLO element type")
 
 
+class TokenType:
+    """The type of a token of StableHLO, which a value of the text may have where others have that of an array."""
+    shape = ()
+    ndim = 0
+    dtype = None
+    _split = None
+
+
+TOKEN: Any = TokenType()
+_TOKEN_TEXT = "!stablehlo.token"
+_type_texts[TOKEN] = _TOKEN_TEXT
+
+
 def type_text(aval: ShapedArray) -> str:
     """The tensor type of an aval: `tensor<2x3xf32>`; a key array is the tensor of its key data."""
     text = _type_texts.get(aval)
@@ -52,6 +65,7 @@ def type_text(aval: ShapedArray) -> str:
         physical = physical_aval(aval) if dtypes.is_extended(aval.dtype) else aval
         if len(_type_texts) >= _MAX_TYPE_TEXTS:
             _type_texts.clear()
+            _type_texts[TOKEN] = _TOKEN_TEXT
         text = _type_texts[aval] = tensor_text(physical.shape, physical.dtype)
     return text
 

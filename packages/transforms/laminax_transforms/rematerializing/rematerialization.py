@@ -17,7 +17,7 @@ from laminax_ir.ops.calls import custom_vjp_call_p
 from laminax_ir.ops.sharding import device_put_p
 from laminax_ir.options.records import Record
 from laminax_ir.programs.dce import dce_closed_jaxpr
-from laminax_ir.programs.effects import debug_effect, ordered_debug_effect
+from laminax_ir.programs.effects import check_allowed, own_effects, remat_allowed_effects
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects, subjaxprs
 from laminax_ir.tracing.name_stacks import NameStack
 from laminax_ir.types.avals import aval_in
@@ -66,6 +66,9 @@ def rematerialize(closed: ClosedJaxpr, nonzero: tuple[bool, ...], policy: Policy
       nonzero: which inputs have tangents.
       policy: which equations' results may be saved; None: none.
     """
+    if closed.effects:
+        check_allowed(own_effects.filter_not_in(closed.effects), remat_allowed_effects, "a checkpointed function that is differentiated",
+                      "remat_allowed_effects")
     split = linearize_jaxpr(closed, nonzero)
     full = split.primal if policy is None else inline_calls(split.primal)
     jaxpr, linear = full.jaxpr, split.linear.jaxpr
@@ -89,7 +92,8 @@ def rematerialize(closed: ClosedJaxpr, nonzero: tuple[bool, ...], policy: Policy
     return Rematerialized(primal, tangent, used_inputs, len(saved), split.out_nonzero)
 
 
-_MAY_RUN_AGAIN = frozenset((debug_effect, ordered_debug_effect))  # a second run prints again
+def _may_run_again(eqn: JaxprEqn) -> bool:
+    return not eqn.effects or not remat_allowed_effects.filter_not_in(eqn.effects)  # a second run prints again, for one
 
 
 def _choose(policy: Policy | None, eqns: Sequence[JaxprEqn], residuals: Iterable[Any]) -> Choice:
@@ -101,7 +105,7 @@ def _choose(policy: Policy | None, eqns: Sequence[JaxprEqn], residuals: Iterable
     for eqn in reversed(eqns):
         wanted = [v in needed for v in eqn.outvars]
         repeated: JaxprEqn | None = None
-        if any(wanted) or eqn.effects and not eqn.outvars and eqn.effects <= _MAY_RUN_AGAIN:
+        if any(wanted) or eqn.effects and not eqn.outvars and _may_run_again(eqn):
             accepted = policy is not None and _decision(policy, eqn)
             if isinstance(accepted, Offloadable):
                 for v in reversed([v for v, is_wanted in zip(eqn.outvars, wanted) if is_wanted]):
@@ -114,7 +118,7 @@ def _choose(policy: Policy | None, eqns: Sequence[JaxprEqn], residuals: Iterable
             elif policy is not None and (split := split_control_flow(eqn, wanted, partial(_choose, policy))) is not None:
                 eqn, repeated = split.first, split.again
                 saved.extend(split.saved[::-1])
-            elif not eqn.effects <= _MAY_RUN_AGAIN:
+            elif not _may_run_again(eqn):
                 raise NotImplementedError(
                     f"checkpoint: Effects not supported here: {eqn.primitive} has effects ({', '.join(map(str, eqn.effects))}) and its "
                     "result is needed for the derivative, so it would have to run twice. Move it out of the checkpointed function, or "

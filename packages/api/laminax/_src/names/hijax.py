@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from laminax_ir.programs.effects import control_flow_allowed_effects
 from laminax_ir.tracing.type_attributes import aval_method, aval_property
 from laminax_ir.types.hi_types import HiPspec, HiType, MappingSpec, register_hitype
 from laminax_transforms.custom.accumulators import GradAccum, NullAccum, RefAccum, ValAccum
@@ -90,19 +91,3 @@ def cur_qdd(x: Any) -> NoReturn:
       NotImplementedError: always.
     """
     _refuse("experimental.cur_qdd", f"Got {type(x).__name__}. What is in a reference to an array is ref[...].")
-
-
-class _AllowedEffects:
-    """The kinds of effects that loops and branches may have: all of them. Libraries add their own."""
-
-    def add_type(self, effect_type: type) -> None:
-        """Allows a kind of effects, as all are."""
-        if not isinstance(effect_type, type):
-            raise TypeError(f"control_flow_allowed_effects.add_type: expected a class of effects, got {effect_type!r}")
-
-    def contains(self, effect: Any) -> bool:
-        """Whether loops and branches may have such an effect."""
-        return True
-
-
-control_flow_allowed_effects = _AllowedEffects()

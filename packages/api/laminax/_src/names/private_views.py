@@ -31,7 +31,9 @@ _SOURCES = {
     "custom_transpose": "laminax.custom_transpose",
     "debugging": "laminax.debug",
     "dlpack": "laminax.dlpack",
-    "effects": "laminax.extend.core:Effect,Effects,no_effects",
+    "effects": "laminax.extend.core:Effect,Effects,no_effects "
+               "laminax_ir.programs.effects:control_flow_allowed_effects,custom_derivatives_allowed_effects,lowerable_effects,"
+               "ordered_effects,remat_allowed_effects,shardable_ordered_effects",
     "environment_info": "laminax:print_environment_info",
     "errors": "laminax.errors",
     "export": "laminax.export",

@@ -12,6 +12,7 @@ from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.callbacks import emit_callback
 from laminax_lowering.writing.context import FunctionWriter as LoweringRuleContext
 from laminax_lowering.writing.registry import lowering_rules, platform_rules
+from laminax_lowering.writing.types import TOKEN
 
 from laminax._src.names.interpreters.mlir_objects import FunctionOfRule, run_program
 
@@ -76,33 +77,39 @@ def register_lowering(prim: Primitive, rule: LoweringRule, platform: str | None 
         platform_rules[prim, name] = lower
 
 
-def emit_python_callback(ctx: LoweringRuleContext, callback: Callable[..., Sequence[Any]], token: None, operands: Sequence[Any],
+def emit_python_callback(ctx: LoweringRuleContext, callback: Callable[..., Sequence[Any]], token: Any, operands: Sequence[Any],
                          operand_avals: Sequence[ShapedArray], result_avals: Sequence[ShapedArray], *, has_side_effect: bool,
-                         returns_token: bool = True, partitioned: bool = False, sharding: None = None) -> tuple[Sequence[Any], None, Any]:
+                         returns_token: bool = True, partitioned: bool = False, sharding: None = None) -> tuple[Sequence[Any], Any, Any]:
     """In a lowering rule: a call of a Python function, when the compiled program runs.
 
     Args:
       ctx: what the rule was given.
       callback: takes a NumPy array for each operand, and returns a sequence of arrays.
-      token: must be None; `io_callback(ordered=True)` keeps calls in their order.
+      token: for a callback that keeps an order, the token of the operation's effect, `ctx.tokens_in.get(effect)`; else None.
       operands: what the rule was given, or made.
       operand_avals: their types.
       result_avals: the types of the callback's results.
       has_side_effect: whether it is called also where nothing needs its results.
-      returns_token: has no effect where there is no token.
+      returns_token: has no effect: a token comes out where one goes in.
       partitioned: must be False: in programs over several devices the first one calls, with whole values.
       sharding: must be None, for the same reason.
 
     Returns:
-      The results, None in the place of a token, and what must live as long as the program, for `ctx.module_context.add_keepalive`.
+      The results, the token after the callback or None, and what must live as long as the program, for
+      `ctx.module_context.add_keepalive`.
 
     Raises:
-      NotImplementedError: for a token, a sharding, or partitioned=True.
-      TypeError: if the operands have other types.
+      NotImplementedError: for a sharding, or partitioned=True; for a token on TPUs.
+      TypeError: if the operands have other types, or the token is none of `ctx.tokens_in`.
     """
-    if token is not None or sharding is not None or partitioned:
-        raise NotImplementedError(f"emit_python_callback: token and sharding must be None and partitioned False, got {token}, {sharding} "
-                                  f"and {partitioned}. Use io_callback(ordered=True) for calls in their order.")
+    if sharding is not None or partitioned:
+        raise NotImplementedError(f"emit_python_callback: sharding must be None and partitioned False, got {sharding} and {partitioned}. "
+                                  "Use io_callback(ordered=True) for calls in their order.")
+    if token is not None and getattr(token, "aval", None) is not TOKEN:
+        raise TypeError(f"emit_python_callback: token must be one of ctx.tokens_in, got {token!r:.80}")
+    if token is not None and "tpu" in ctx.platforms:
+        raise NotImplementedError("emit_python_callback: on TPUs callbacks take no token. Use io_callback(ordered=True) for calls in their "
+                                  "order.")
     for operand, aval in zip(operands, operand_avals, strict=True):
         if (operand.aval.shape, operand.aval.dtype) != (aval.shape, aval.dtype):
             raise TypeError(f"emit_python_callback: an operand of type {operand.aval.str_short()} where operand_avals says "
@@ -112,7 +119,13 @@ def emit_python_callback(ctx: LoweringRuleContext, callback: Callable[..., Seque
 
     def function(*args: Any) -> tuple:
         return tuple(run_callback(called, result_avals, args))
-    return emit_callback(ctx, function, operands, result_avals, has_side_effect), None, callback
+    if token is None:
+        return emit_callback(ctx, function, operands, result_avals, has_side_effect), None, callback
+
+    def ordered(before: Any, *args: Any) -> tuple:
+        return before, *function(*args)
+    after, *results = emit_callback(ctx, ordered, [token, *operands], [TOKEN, *result_avals], has_side_effect)
+    return results, after, callback
 
 
 def lower_fun(fun: Callable, multiple_results: bool = True) -> LoweringRule:

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from laminax_ir.programs.effects import ordered_effects
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.ssa_values import Value
-from laminax_lowering.writing.types import dense, element_type, splat, type_text
+from laminax_lowering.writing.tokens import current_tokens, set_tokens
+from laminax_lowering.writing.types import TOKEN, dense, element_type, splat, type_text
 from laminax_runtime import mlir_bindings, new_mlir_context
 
 
@@ -68,27 +70,49 @@ class FunctionOfRule:
             self.block = self.function.add_entry_block()
 
     def write(self, rule: Callable[..., Any], operands: Sequence[Value], params: dict[str, Any]) -> list[Value]:
-        """The results of a rule, in the text."""
+        """The results of a rule, in the text, where the tokens of the operation's ordered effects become those that the rule has set."""
+        ctx, ordered = self.ctx, sorted(ordered_effects.filter_in(self.ctx.eqn.effects), key=str)
         _open.functions.append(self)
+        outer = ctx.tokens_in, ctx.tokens_out
         try:
             with self.context, self.ir.Location.unknown(), self.ir.InsertionPoint(self.block):
-                returned = rule(self.ctx, *[self.operand(x) for x in operands], **params)
+                ctx.tokens_in = TokenSet(zip(ordered, [self.operand(x) for x in current_tokens(ctx, ordered)]))
+                ctx.tokens_out = None
+                returned = rule(ctx, *[self.operand(x) for x in operands], **params)
                 results = flatten_ir_values(returned if isinstance(returned, (tuple, list)) else [returned])
-                return self._results(results)
+                tokens = self._tokens_out(ordered) if ordered else []
+                written = self._results(results, tokens)
         finally:
             _open.functions.pop()
+            ctx.tokens_in, ctx.tokens_out = outer
+        count = len(results)
+        set_tokens(ctx, ordered, written[count:])
+        return written[:count]
+
+    def _tokens_out(self, ordered: Sequence[Any]) -> list[Any]:
+        """The tokens that the rule has set for the operation's ordered effects."""
+        name, found = self.ctx.eqn.primitive.name, self.ctx.tokens_out
+        if found is None:
+            raise ValueError(f"Lowering rule for `{name}` needs to set `tokens_out`: the operation has the ordered effects "
+                             f"{', '.join(map(str, ordered))}. Call ctx.set_tokens_out(ctx.tokens_in.update_tokens(TokenSet(...))) with "
+                             "the tokens after it, or ctx.set_tokens_out(ctx.tokens_in).")
+        if found.effects() != set(ordered):
+            raise ValueError(f"Lowering rule for `{name}` returns incorrect set of output token. Expected tokens for "
+                             f"{', '.join(map(str, ordered))}, got some for {', '.join(map(str, found.effects()))}.")
+        return [found.get(effect) for effect in ordered]
 
     def operand(self, value: Value) -> Any:
         """A value of the text as one of this function, which is called with it."""
         self.operands.append(value)
         return _operand_type()(self.block.add_argument(aval_to_ir_type(value.aval), self.ir.Location.unknown()), value)
 
-    def _results(self, results: Sequence[Any]) -> list[Value]:
-        """The results in the text, where the function is called for those that it made."""
+    def _results(self, results: Sequence[Any], tokens: Sequence[Any]) -> list[Value]:
+        """The results and tokens in the text, where the function is called for those that it made."""
         ctx, avals = self.ctx, self.ctx.avals_out
         if len(results) != len(avals):
             raise TypeError(f"the lowering rule of {ctx.eqn.primitive} returned {len(results)} values; the operation has {len(avals)} "
                             "results")
+        results, avals = [*results, *tokens], [*avals, *[TOKEN] * len(tokens)]
         made = [(x, aval) for x, aval in zip(results, avals) if not hasattr(x, "name")]
         for x, aval in made:
             if str(x.type) != type_text(aval):
@@ -123,6 +147,59 @@ class FunctionOfRule:
             with self.ir.InsertionPoint(self.module.body):
                 func.FuncOp(function, types, visibility="private")
         return list(func.CallOp(types[1], function, operands).results)
+
+
+class TokenSet:
+    """The tokens for some ordered effects: `ctx.tokens_in` of a rule, and what it gives to `ctx.set_tokens_out`. It does not change.
+
+    Args:
+      *args, **kwargs: as for a dictionary of tokens by effects; a token is an `ir.Value`.
+
+    Example:
+      >>> from laminax.interpreters import mlir
+      >>> tokens = mlir.TokenSet({"print": "token 0", "write": "token 1"})
+      >>> tokens.update_tokens(mlir.TokenSet({"write": "token 2"})).items()
+      (('print', 'token 0'), ('write', 'token 2'))
+    """
+    __slots__ = ("_tokens",)
+
+    def __init__(self, *args: Iterable[tuple[Any, Any]] | Mapping[Any, Any], **kwargs: Any) -> None:
+        self._tokens: dict[Any, Any] = dict(*args, **kwargs)
+
+    @classmethod
+    def create(cls, effects: Sequence[Any]) -> TokenSet:
+        """New tokens for some effects, made by operations where the rule stands."""
+        create = mlir_bindings("dialects.stablehlo").create_token
+        return cls([(effect, create()) for effect in effects])
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def get(self, effect: Any) -> Any:
+        """The token of an effect.
+
+        Raises:
+          KeyError: there is none.
+        """
+        return self._tokens[effect]
+
+    def items(self) -> tuple[tuple[Any, Any], ...]:
+        """The effects with their tokens, in order."""
+        return tuple(self._tokens.items())
+
+    def effects(self) -> set[Any]:
+        """The effects."""
+        return set(self._tokens)
+
+    def subset(self, effects: Iterable[Any]) -> TokenSet:
+        """The tokens of some of the effects."""
+        return TokenSet([(effect, self._tokens[effect]) for effect in effects])
+
+    def update_tokens(self, tokens: TokenSet) -> TokenSet:
+        """These tokens, with those of `tokens` in place of the ones for the same effects."""
+        if not len(tokens):
+            return self
+        return TokenSet([(effect, tokens._tokens.get(effect, token)) for effect, token in self._tokens.items()])
 
 
 def run_program(ctx: FunctionWriter, closed: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
