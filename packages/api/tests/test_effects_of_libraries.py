@@ -5,7 +5,6 @@ import threading
 import numpy as np
 import pytest
 
-
 import laminax
 from laminax import lax
 from laminax._src import effects as kinds
