@@ -24,6 +24,19 @@ def test_iscomplexobj_of_a_struct():
     assert not jnp.iscomplexobj(laminax.ShapeDtypeStruct((2,), jnp.float32))
 
 
+def test_iscomplexobj_of_numbers_moves_nothing_to_a_device():
+    with laminax.transfer_guard("disallow"):
+        assert [jnp.iscomplexobj(x) for x in (True, 1, 1.0, 1j, None)] == [np.iscomplexobj(x) for x in (True, 1, 1.0, 1j, None)]
+
+
+def test_the_cotangent_through_a_copy_is_a_copy():
+    x, ct = jnp.ones(3), jnp.ones(3)
+    _, pullback = laminax.vjp(lambda x: jnp.array(x, copy=True), x)
+    [x_ct] = pullback(ct)
+    ct.delete()  # as donating it would: the result lives on
+    np.testing.assert_array_equal(x_ct, [1, 1, 1])
+
+
 def test_what_vmap_does_not_map_may_be_anything():
     np.testing.assert_array_equal(laminax.vmap(lambda f, x: f(x), in_axes=(None, 0))(jnp.sum, jnp.ones((2, 3))), [3, 3])
     with pytest.raises(TypeError, match="is not an array"):

@@ -50,6 +50,10 @@ V = np.ones(3, np.float32)
     (lambda: laminax.custom_jvp(lambda x: x, nondiff_argnums=1.5), TypeError,
      "nondiff_argnums of .* must be an int or a sequence of ints.*got 1.5"),
     (lambda: laminax.custom_vjp(lambda x: x, nondiff_argnums="a"), TypeError, "nondiff_argnums of .* must be an int.*got 'a'"),
+    (lambda: jnp.tensordot(np.ones((3, 2)), np.ones(2), axes=([0], [0, 1])), TypeError,
+     "tensordot requires axes lists to have equal length"),
+    (lambda: laminax.jit(lambda x, i: x[i:i + 2])(V, 1), IndexError,
+     "static start/stop/step.*depends on the value of the argument i of jit"),
     (lambda: random.wrap_key_data(3), TypeError, "random.wrap_key_data: invalid PRNG key data: an array with ndim, shape and dtype is "
                                                  "expected, got a int: 3"),
     (lambda: random.wrap_key_data(V), TypeError, "random.wrap_key_data: invalid PRNG key data: the dtype must be uint32, got float32"),

@@ -68,7 +68,8 @@ FUN = composite(scaled, "my.scaled")
     (lambda: FUN(X, note={1: 2}), TypeError, "the attribute note must be"),
     (lambda: FUN(X, note={"a": {"b": None}}), TypeError, r"the attribute note\['a'\]\['b'\]"),
     (lambda: staged(lambda x: FUN(x, factor=x)), UnexpectedTracerError, r"the attribute factor is a traced value, f32\[2,3\]"),
-    (lambda: staged(lambda x: composite(lambda y: y + x, "my.sum")(X)), UnexpectedTracerError, "closes over a traced value"),
+    (lambda: staged(lambda x: composite(lambda y: y + x, "my.sum")(X)), UnexpectedTracerError,
+     "Found a JAX Tracer as a constant in the decomposition for the composite op 'my.sum': it closes over a traced value"),
     (lambda: composite(lambda x: (debug_callback(print, x), x)[1], "my.loud")(X), NotImplementedError, "has the effects {Debug}"),
 ])
 def test_malformed_calls(call, error, message):

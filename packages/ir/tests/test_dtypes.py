@@ -230,7 +230,7 @@ def test_coercion_to_an_array(value, dtype, expected):
     ],
 )
 def test_a_python_int_that_does_not_fit_is_an_overflow(value, dtype, holds):
-    with pytest.raises(OverflowError, match=f"Python int too large to convert to {holds}.*: {value}\\. "):
+    with pytest.raises(OverflowError, match=f"Python int {value} too large to convert to {holds}.*\\. Use "):
         dtypes.coerce_to_array(value, dtype)
 
 

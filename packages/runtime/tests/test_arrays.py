@@ -141,8 +141,17 @@ def test_install_array_methods_refuses_a_name_twice():
         runtime.install_array_methods({"shape": property(lambda self: ())})
 
 
+def aligned(values):
+    """A NumPy array at a multiple of 64 bytes, which XLA takes without a copy."""
+    memory = np.zeros(values.nbytes + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    array = memory[start:start + values.nbytes].view(values.dtype)
+    array[...] = values
+    return array
+
+
 def test_dlpack_of_types_that_are_not_ours():
-    wide = np.arange(3, dtype=np.float64)
+    wide = aligned(np.arange(3, dtype=np.float64))
     narrow = runtime.from_dlpack(wide)
     assert narrow.dtype == np.float32 and narrow.tolist() == [0, 1, 2] and not narrow.committed
     assert runtime.from_dlpack(np.arange(3), device=runtime.devices()[0]).dtype == np.int32
@@ -180,6 +189,16 @@ def test_dlpack_both_ways():
     assert runtime.from_dlpack(x, copy=True).unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
     with pytest.raises(TypeError, match="from_dlpack: a list has no __dlpack__"):
         runtime.from_dlpack([1, 2])
+
+
+def test_dlpack_makes_no_copy_where_none_is_allowed():
+    memory = aligned(np.zeros(9, np.float32))
+    assert runtime.from_dlpack(memory[:8], copy=False).unsafe_buffer_pointer() == memory.ctypes.data
+    unaligned = memory[1:]
+    with pytest.raises(ValueError, match="from_dlpack: the input requires a copy, since its memory is not aligned to 64 bytes"):
+        runtime.from_dlpack(unaligned, copy=False)
+    for copied in (runtime.from_dlpack(unaligned), runtime.from_dlpack(unaligned, copy=True)):
+        assert copied.unsafe_buffer_pointer() != unaligned.ctypes.data and copied.tolist() == [0] * 8
 
 
 def test_memory_and_readiness():

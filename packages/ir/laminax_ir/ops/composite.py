@@ -97,8 +97,8 @@ def _traced(decomposition: Callable, name: str, in_tree: PyTreeDef, avals: Seque
     program, consts = close_over_constants(stage(flat, avals, name))
     for value in consts:
         if isinstance(value, Tracer):
-            raise UnexpectedTracerError(f"composite {name}: the decomposition closes over a traced value, {value.aval.str_short()}. "
-                                        "Pass it as an argument.")
+            raise UnexpectedTracerError(f"Found a JAX Tracer as a constant in the decomposition for the composite op {name!r}: "
+                                        f"it closes over a traced value, {value.aval.str_short()}. Pass it as an argument.")
     if program.effects:
         raise NotImplementedError(f"composite {name}: the decomposition has the effects {set(program.effects)}; a composite must "
                                   "have none")

@@ -51,6 +51,9 @@ def _broadcast_in_dim_shape(x: ShapedArray, *, shape: tuple[int, ...], broadcast
             raise ShapeError(f"broadcast_in_dim broadcast_dimensions must be a subset of output dimensions, got "
                              f"{broadcast_dimensions} for {x.str_short()} and the result's shape {shape}")
         if not previous < axis:
+            if len(set(broadcast_dimensions)) < len(broadcast_dimensions):
+                raise ShapeError(f"broadcast_in_dim broadcast_dimensions must not contain duplicates, got {broadcast_dimensions} for "
+                                 f"{x.str_short()}")
             raise ShapeError(f"broadcast_in_dim: broadcast_dimensions must be strictly increasing, got {broadcast_dimensions} for "
                              f"{x.str_short()}")
         if size != shape[axis] and size != 1:

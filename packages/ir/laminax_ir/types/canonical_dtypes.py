@@ -276,7 +276,7 @@ def _check_fits(x: int, target: np.dtype) -> None:
     if target in _narrowed.values() and not config.enable_x64.value:
         advice = "Use a float, or enable 64-bit types with laminax.config.update('laminax_enable_x64', True)."
     raise OverflowError(
-        f"Python int too large to convert to {target.name}, which holds {limits.min} to {limits.max}: {x}. {advice}"
+        f"Python int {x} too large to convert to {target.name}, which holds {limits.min} to {limits.max}. {advice}"
     )
 
 

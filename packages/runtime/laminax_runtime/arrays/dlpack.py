@@ -32,14 +32,14 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> a
     Raises:
         TypeError: x does not speak DLPack.
         BufferError: the memory cannot be shared and `copy` is False, as for 64-bit types while `enable_x64` is off.
-        ValueError: the memory is on another device than `device`, and `copy` is False.
+        ValueError: the memory is on another device than `device`, or not aligned as the compiler's programs need it, and `copy` is False.
     """
     if not (hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")):
         raise TypeError(f"from_dlpack: a {type(x).__name__} has no __dlpack__ and __dlpack_device__ methods")
     kind, number = x.__dlpack_device__()
     source = _device(int(kind), number)
     stream = source.get_stream_for_external_ready_events() if source.platform == "gpu" else None
-    shared = _jaxlib.import_dlpack(x.__dlpack__(stream=stream), source, stream)
+    shared = _imported(x.__dlpack__(stream=stream), source, stream, copy)
     aval = ShapedArray(shared.shape, shared.dtype)
     shared = arrays.ArrayImpl(aval, shardings.on_device(source), [shared], device is not None, _skip_checks=True)
     if (dtype := canonical_dtypes.canonicalize_dtype(shared.dtype)) != shared.dtype:
@@ -52,6 +52,22 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> a
             )
         return transfer.device_put(shared, device)
     return shared.__copy__() if copy else shared
+
+
+def _imported(capsule: Any, source: Any, stream: int | None, copy: bool | None) -> Any:
+    """A buffer over the memory; over a copy of it where the memory is not aligned, unless `copy` is False."""
+    if copy is not False:
+        return _jaxlib.import_dlpack(capsule, source, stream)
+    try:
+        return _jaxlib.import_dlpack(capsule, source, stream, False)
+    except _jaxlib.XlaRuntimeError as error:
+        if "is not aligned to" not in str(error):
+            raise
+        alignment = str(error).partition("is not aligned to")[2].strip(" .\n")
+        raise ValueError(
+            f"from_dlpack: the input requires a copy, since its memory is not aligned to {alignment}, however copy is set equal to False. "
+            "Leave copy out, or allocate the memory at such an address."
+        ) from None
 
 
 def _converted(shared: arrays.ArrayImpl, dtype: np.dtype, device: Any, copy: bool | None) -> arrays.ArrayImpl:

@@ -280,7 +280,7 @@ def _neg_transpose(ct: Any, x: Any) -> list[Any]:
 
 @transpose_rule(op.copy_p)
 def _copy_transpose(ct: Any, x: Any) -> list[Any]:
-    return [ct]
+    return [op.copy_p.bind(ct)]  # who asked for a copy may donate or overwrite the cotangent that came in
 
 
 @transpose_rule(op.stop_gradient_p)

@@ -182,7 +182,7 @@ def _parse_slice(item: slice, size: int) -> Slice | Steps:
             raise IndexError(
                 f"Array slice indices must have static start/stop/step to be used with NumPy indexing syntax. Found {item}. To index "
                 "a statically sized array at a dynamic position, try jax.ds(start, size) between the brackets, or lax.dynamic_slice "
-                "and lax.dynamic_update_slice.")
+                f"and lax.dynamic_update_slice. {part.why_unknown()}")
     if SymbolicDim in map(type, (start, stop, step, size)):
         return _parse_symbolic_slice(item, size)
     try:

@@ -376,7 +376,8 @@ def iscomplexobj(x: Any) -> bool:
         return False
     dtype = getattr(x, "dtype", None)
     if dtype is None:
-        dtype = asarray(x).dtype
+        is_scalar = type(x) in (bool, int, float, complex)  # the question is no reason to make an array of them
+        dtype = dtypes.dtype(x) if is_scalar else asarray(x).dtype
     return bool(dtypes.issubdtype(dtype, dtypes.complexfloating))
 
 

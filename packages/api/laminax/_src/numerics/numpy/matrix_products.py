@@ -309,9 +309,9 @@ def _tensordot(a: Any, b: Any, axes: Any, precision: Precision | str | None, pre
     else:
         if len(axes) != 2:
             raise TypeError(f"tensordot: axes must be an integer or a pair, got {axes}")
-        contracting = axis_tuple("tensordot", axes[0], a_rank), axis_tuple("tensordot", axes[1], b_rank)
-        if len(contracting[0]) != len(contracting[1]):
+        if np.size(axes[0]) != np.size(axes[1]):
             raise TypeError(f"tensordot requires axes lists to have equal length, got {axes[0]} and {axes[1]}")
+        contracting = axis_tuple("tensordot", axes[0], a_rank), axis_tuple("tensordot", axes[1], b_rank)
     return dot_general(a, b, (contracting, ((), ())), precision, matmul_module.summed_in(a, preferred))
 
 
