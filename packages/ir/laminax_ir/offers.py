@@ -128,7 +128,7 @@ OFFERS: dict[str, str] = {
     "tracing.explicit_axes": "abstract_mesh check_in_device_memory context_mesh is_resolving out_sharding sums_left_open without_mesh",
     "tracing.gc_pause": "paused_collection",
     "tracing.leaks": "check_for_leaks check_no_tracers",
-    "tracing.manual_axes": "checked_axes manual_axes manual_mesh mesh_of_shard_map running_along",
+    "tracing.manual_axes": "checked_axes manual_axes manual_mesh mesh_of_shard_map running_along varies_beyond",
     "tracing.name_stacks": "JVP NameStack TRANSPOSE VMAP no_names scope_path",
     "tracing.operation_attributes": "attribute_text attributes_around attributes_of changed_attributes in_use",
     "tracing.source": """

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from laminax_ir.ops import collectives as op
-from laminax_ir.ops.control_flow import cond
+from laminax_ir.ops.control_flow import cond, switch
 from laminax_ir.ops.loops import fori_loop, while_loop
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.slicing import dynamic_index_in_dim
@@ -37,7 +37,7 @@ def axes_of(fun, *avals):
     (lambda x, y: op.pcast(x, "i", to="varying"), {"i"}),
     (lambda x, y: dynamic_index_in_dim(x, op.axis_index("i")), {"i"}),
     (lambda x, y: cond(reduce_sum(x, (0,)) > 0, lambda: x, lambda: x * 2), set()),
-    (lambda x, y: cond(reduce_sum(x, (0,)) > 0, lambda: x, lambda: y), {"i"}),
+    (lambda x, y: cond(reduce_sum(x, (0,)) > 0, lambda: op.pcast(x, "i", to="varying"), lambda: y), {"i"}),
     (lambda x, y: cond(reduce_sum(y, (0,)) > 0, lambda: x, lambda: x * 2), {"i"}),
     (lambda x, y: fori_loop(0, 3, lambda i, c: c * 2, x), set()),
     (lambda x, y: fori_loop(0, 3, lambda i, c: c + op.psum(y, "i"), x), set()),
@@ -56,6 +56,26 @@ def test_a_carry_must_not_begin_to_vary(fun):
     with pytest.raises(TypeError, match=r"f?.*is the same along the axes \('i',\), and the corresponding output carry varies.\n\nThis "
                                         r"might be fixed by applying `jax.lax.pcast\(..., \('i',\), to='varying'\)` to the initial"):
         axes_of(fun, SAME, VARIES)
+
+
+def test_branches_must_vary_alike():
+    with pytest.raises(TypeError, match=r"(?s)cond branches must have equal output types.*same on all devices.*varies along the axes "
+                                        r"\('i',\).\n\nThis might be fixed by applying `jax.lax.pcast\(..., \('i',\), to='varying'\)` to "
+                                        r"the output of true_fun\."):
+        axes_of(lambda x, y: cond(reduce_sum(x, (0,)) > 0, lambda: x, lambda: y), SAME, VARIES)
+    with pytest.raises(TypeError, match=r"(?s)switch branches.*to the output of branch 0 at path \[0\];\n.*of branch 2 at path \[1\]\."):
+        axes_of(lambda x, y: switch(0, [lambda: (x, y), lambda: (x, y), lambda: (y, x)])[0], SAME, VARIES)
+    with running_along([("i", 4)], False):
+        stage(lambda x: [cond(reduce_sum(x, (0,)) > 0, lambda: x, lambda: op.ppermute(x, "i", [(0, 1)]))], [SAME])
+
+
+def test_branches_of_our_own_vary_along_the_axes_of_either():
+    def chosen(x, y):
+        branches = [lambda: x, lambda: y]
+        for branch in branches:
+            branch.__module__ = "laminax_ir.functions"
+        return cond(reduce_sum(x, (0,)) > 0, *branches)
+    assert axes_of(chosen, SAME, VARIES) == axes_of(chosen, VARIES, SAME) == {"i"}
 
 
 def test_axes_that_are_not_checked_leave_types_alone():

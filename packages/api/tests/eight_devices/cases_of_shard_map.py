@@ -249,7 +249,8 @@ def test_derivatives_of_rules_of_ones_own():
     def scaled(w, x):
         return w * x
 
-    scaled.defvjp(lambda w, x: (w * x, (w, x)), lambda kept, ct: ((2 * ct * kept[1]).sum(), ct * kept[0]))  # twice, to be told apart
+    scaled.defvjp(lambda w, x: (w * x, (w, x)),  # twice, to be told apart
+                  lambda kept, ct: (lax.psum((2 * ct * kept[1]).sum(), BOTH), ct * kept[0]))
 
     @laminax.custom_jvp
     def tripled(w, x):
@@ -454,6 +455,72 @@ def test_arguments_without_a_spec_reach_the_function_as_they_are():
 def test_errors(error, match, call):
     with pytest.raises(error, match=match):
         call()
+
+
+def _with_bwd(fun, bwd):
+    f = laminax.custom_vjp(fun)
+    f.defvjp(lambda *args: (fun(*args), args), bwd)
+    return f
+
+
+SHARED_SQUARE = _with_bwd(lambda x: x * x, lambda saved, ct: (2 * saved[0] * ct,))
+PRODUCT = _with_bwd(lambda x, y: x * y, lambda saved, ct: (lax.psum(ct * saved[1], "x"), ct * saved[0]))
+
+
+@pytest.mark.parametrize("wrapped", [lambda f: f, laminax.jit, laminax.checkpoint])
+def test_derivative_rules_of_users_keep_what_varies(wrapped):
+    square, product = wrapped(SHARED_SQUARE), wrapped(PRODUCT)
+    x, y = A[0], A.reshape(-1)
+    over = partial(shard_map, mesh=laminax.make_mesh((4,), ("x",), AxisType.Auto, devices=DEVICES[:4]))
+    parts = y[:16].reshape(4, 4)
+    for transformed in (lambda f: f, laminax.jit):
+        found = transformed(laminax.grad(lambda x: over(square, in_specs=P(), out_specs=P())(x).sum()))(x)
+        np.testing.assert_allclose(np.asarray(found), 2 * x, rtol=1e-6)
+        mapped = over(product, in_specs=(P(), P("x")), out_specs=P("x"))
+        found = transformed(laminax.grad(lambda x, y: mapped(x, y).sum(), (0, 1)))(x, y[:16])
+        np.testing.assert_allclose(np.asarray(found[0]), parts.sum(0), rtol=1e-5)
+        np.testing.assert_allclose(np.asarray(found[1]), np.tile(x, 4), rtol=1e-6)
+        gradients = laminax.grad(lambda x, y: lax.psum(product(x, y).sum(), "x"), (0, 1))
+        inside = over(gradients, in_specs=(P(), P("x")), out_specs=(P(), P("x")))
+        for a, b in zip(transformed(inside)(x, y[:16]), (parts.sum(0), np.tile(x, 4)), strict=True):
+            np.testing.assert_allclose(np.asarray(a), b, rtol=1e-5)
+
+
+def _gradient_of(f, spec):
+    return laminax.grad(lambda x: over_mesh(f, in_specs=spec, out_specs=spec)(x).sum())(A)
+
+
+def _derivative_at_shared(of_point):
+    return over_mesh(lambda t: of_point(jnp.ones(4), t), in_specs=P("x"), out_specs=P("x"))(A.reshape(-1)[:16])
+
+
+@pytest.mark.parametrize("error, match, call", [
+    (ValueError, r"rule attached to <lambda>, <lambda>, must produce an output with the same type .* at output\[0\] the bwd rule produced "
+                 r".*the same along the axes \('x',\) of devices, along which the input varies.*lax.pcast\(..., \('x',\), to='varying'\)",
+     lambda: _gradient_of(_with_bwd(lambda x: x * 2, lambda _, ct: (lax.psum(ct, "x"),)), P("x"))),
+    (ValueError, r"varies along the axes \('x',\) of devices, where all devices have the input: .*with lax.psum\(..., \('x',\)\)",
+     lambda: _gradient_of(_with_bwd(lambda x: x * 2, lambda _, ct: (ct * lax.axis_index("x"),)), P())),
+    (ValueError, r"inconsistent with the original primal values. tangents\[0\], f32\[4\]\{V:x\}, varies along .*\('x',\).*, and its "
+                 r"primal, f32\[4\], does not.* to the primal value passed to linearize",
+     lambda: _derivative_at_shared(lambda p, t: laminax.linearize(jnp.sin, p)[1](t))),
+    (ValueError, r"vjp: unexpected JAX type: the cotangent must have the type of the result, f32\[4\], which all devices have; got "
+                 r"f32\[4\]\{V:x\}, which varies .*summing the cotangent by psum\(..., \('x',\)\)",
+     lambda: _derivative_at_shared(lambda p, t: laminax.vjp(jnp.sin, p)[1](t)[0])),
+    (TypeError, r"linear_transpose: cotangent type does not match: .*which all devices have; got f32\[4\]\{V:x\}",
+     lambda: _derivative_at_shared(lambda p, t: laminax.linear_transpose(lambda x: 2 * x, p)(t)[0])),
+    (TypeError, r"(?s)cond branches .*to the output of false_fun\.",
+     lambda: over_mesh(lambda x: lax.cond(True, lambda: x, lambda: 0 * A[:2]), in_specs=P("x"), out_specs=P("x"))(A)),
+])
+def test_what_varies_must_agree(error, match, call):
+    with pytest.raises(error, match=match):
+        call()
+
+
+def test_derivatives_at_points_that_are_made_to_vary():
+    def derivative(p, t):
+        p = lax.pcast(p, "x", to="varying")
+        return laminax.linearize(jnp.sin, p)[1](t) + laminax.vjp(jnp.sin, p)[1](t)[0] + laminax.jvp(jnp.sin, (jnp.ones(4),), (t,))[1]
+    np.testing.assert_allclose(np.asarray(_derivative_at_shared(derivative)), 3 * np.cos(1.0) * A.reshape(-1)[:16], rtol=1e-5)
 
 
 @pytest.mark.parametrize("check_vma", [True, False])

@@ -11,7 +11,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.collectives import vary
 from laminax_ir.ops.control_primitives import same_type
 from laminax_ir.pytrees.pytree import keystr, leaf_paths, structure_differences
-from laminax_ir.tracing.manual_axes import checked_axes
+from laminax_ir.tracing.manual_axes import checked_axes, varies_beyond
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import function_name
 from laminax_ir.types.avals import ShapedArray
@@ -72,8 +72,7 @@ def check_carry(caller: str, argument: str, in_tree: Any, in_avals: Sequence[Sha
 def _check_variation(caller: str, argument: str, in_tree: PyTreeDef, in_avals: Sequence[ShapedArray],
                      out_avals: Sequence[ShapedArray]) -> None:
     """Checks that a carry does not begin to vary along axes of devices where the first one does not."""
-    found = [(path, a, names) for path, a, b in zip(leaf_paths(in_tree), in_avals, out_avals)
-             if (names := tuple(name for name in checked_axes() if name in b.named_shape and name not in a.named_shape))]
+    found = [(path, a, names) for path, a, b in zip(leaf_paths(in_tree), in_avals, out_avals) if (names := varies_beyond(b, a))]
     if not found:
         return
     differences = _listed([f"the input carry {_component(argument, path)}, {_long_name(a)}, is the same along the axes {names}, and the "
@@ -81,15 +80,25 @@ def _check_variation(caller: str, argument: str, in_tree: PyTreeDef, in_avals: S
     remedies = [f"applying `jax.lax.pcast(..., {names}, to='varying')` to the initial carry value of {_component(argument, path)}"
                 for path, _, names in found]
     raise TypeError(f"{caller} body function carry input and carry output must have equal types, but they differ:\n\n{differences}\n\n"
-                    + (f"This might be fixed by {remedies[0]}." if len(remedies) == 1 else f"This might be fixed by:\n{_listed(remedies)}"))
+                    f"{_advice(remedies)}")
+
+
+def _advice(remedies: list[str]) -> str:
+    return f"This might be fixed by {remedies[0]}." if len(remedies) == 1 else f"This might be fixed by:\n{_listed(remedies)}"
 
 
 def check_branches(name: str, first_tree: Any, first_avals: Any, other_tree: Any, other_avals: Any, labels: tuple[str, str],
                    funs: tuple[Callable, Callable]) -> None:
-    """Checks that two branches return the same structure and types."""
+    """Checks that two branches return the same structure and types.
+
+    Along which axes of devices their results vary must agree where users wrote a branch: a result of laminax's own branches varies along
+    the axes of either.
+    """
     if first_tree == other_tree and same_types(first_avals, other_avals):
+        if checked_axes() and not all(map(_is_own, funs)):
+            _check_variation_of_branches(name, first_tree, first_avals, other_avals, labels, funs)
         return
-    who = "\n".join(f"{label} is {_where(fun)}" for label, fun in zip(labels, funs))
+    who = _whom(labels, funs)
     a_name, b_name = labels
     if first_tree != other_tree:
         differences = _listed([
@@ -104,6 +113,35 @@ def check_branches(name: str, first_tree: Any, first_avals: Any, other_tree: Any
         for path, a, b in zip(leaf_paths(first_tree), first_avals, other_avals) if not same_type(a, b)])
     raise TypeError(f"{name} branches must have equal output types but they differ.\n\n{who}\n\n{differences}\n\n"
                     f"Revise {a_name} and/or {b_name} so that all output types match.")
+
+
+def _check_variation_of_branches(name: str, tree: PyTreeDef, first_avals: Sequence[ShapedArray], other_avals: Sequence[ShapedArray],
+                                 labels: tuple[str, str], funs: tuple[Callable, Callable]) -> None:
+    """Checks that results of branches vary along the same axes of devices."""
+    differences, remedies = [], []
+    for path, a, b in zip(leaf_paths(tree), first_avals, other_avals):
+        missing = varies_beyond(b, a), varies_beyond(a, b)
+        if any(missing):
+            differences.append(f"the output of {labels[0]}{_at(path)} has type {_long_name(a)}, which {_variation(a)}, and the "
+                               f"corresponding output of {labels[1]} has type {_long_name(b)}, which {_variation(b)}")
+        remedies += [f"applying `jax.lax.pcast(..., {names}, to='varying')` to the output of {label}{_at(path)}"
+                     for names, label in zip(missing, labels) if names]
+    if differences:
+        raise TypeError(f"{name} branches must have equal output types but they differ.\n\n{_whom(labels, funs)}\n\n{_listed(differences)}"
+                        f"\n\n{_advice(remedies)}")
+
+
+def _variation(aval: ShapedArray) -> str:
+    names = tuple(name for name in checked_axes() if name in aval.named_shape)
+    return f"varies along the axes {names}" if names else "is the same on all devices"
+
+
+def _is_own(fun: Callable) -> bool:
+    return (getattr(fun, "__module__", None) or "").startswith("laminax")
+
+
+def _whom(labels: tuple[str, str], funs: tuple[Callable, Callable]) -> str:
+    return "\n".join(f"{label} is {_where(fun)}" for label, fun in zip(labels, funs))
 
 
 def _listed(sentences: list[str]) -> str:

@@ -8,13 +8,16 @@ value, which all devices have: its cotangent is the sum of the devices' cotangen
 
 from __future__ import annotations
 
-from typing import Hashable, Sequence
+from typing import TYPE_CHECKING, Hashable, Sequence
 
 from laminax_ir.options.ambient import define_ambient
 from laminax_ir.options.config import remove_size_one_mesh_axis_from_type
 from laminax_ir.options.restoring import Together
 from laminax_ir.tracing.trace import extend_axis_env
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType, NamedGrid
+
+if TYPE_CHECKING:
+    from laminax_ir.types.avals import ShapedArray
 
 manual_axes = define_ambient(
     "manual_axes", (),
@@ -47,3 +50,10 @@ def checked_axes() -> tuple[Hashable, ...]:
     """The names of the axes along which types say whether values vary."""
     value = manual_axes.value
     return tuple(name for name, _, is_checked in value if is_checked) if value else ()
+
+
+def varies_beyond(aval: ShapedArray, other: ShapedArray) -> tuple[Hashable, ...]:
+    """The checked axes along which values of the first type may vary, and those of the other do not."""
+    value = manual_axes.value
+    return tuple(name for name, _, is_checked in value
+                 if is_checked and name in aval.named_shape and name not in other.named_shape) if value else ()

@@ -24,6 +24,7 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subjaxprs
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.pytrees.pytree import tree_flatten, tree_map, tree_unflatten
 from laminax_ir.recording.discharge import pure_program
 from laminax_ir.recording.staging import stage
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class _Record(NamedTuple):
-    """The part of an Error that changes while the program runs."""
+    """The part of an Error that changes while the program runs: scalars, or arrays with one entry for each device."""
     failed: Any
     code: Any
     payloads: tuple[tuple[Any, ...], ...]
@@ -142,11 +143,16 @@ class _Interpreter:
     Args:
       numbers: the number of the site of an equation and category.
       payload_avals: for each site the types of what it shows.
+      keeps_devices: whether a program per device makes a record for each device; within loops, branches and programs per device, where
+        the record has one type throughout, that of the first device that has failed counts.
     """
 
-    def __init__(self, numbers: dict[tuple[int, ErrorCategory], int], payload_avals: list[list[ShapedArray]]) -> None:
+    def __init__(self, numbers: dict[tuple[int, ErrorCategory], int], payload_avals: list[list[ShapedArray]],
+                 keeps_devices: bool = True) -> None:
         self.numbers = numbers
         self.payload_avals = payload_avals
+        self.keeps_devices = keeps_devices
+        self.inside = _Interpreter(numbers, payload_avals, False) if keeps_devices else self
 
     def no_failure(self) -> _Record:
         """The record before any check."""
@@ -168,12 +174,8 @@ class _Interpreter:
         if primitive is check_p:
             return [], self.noted(eqn, params["site"].category, op.bitwise_not(operands[0]), record, operands[1:])
         if _entered(eqn):
-            if primitive is cond_p:
-                return self.branches(params, operands, record)
-            if primitive is scan_p:
-                return self.scan(params, operands, record)
-            if primitive is while_p:
-                return self.loop(params, operands, record)
+            if primitive in (cond_p, scan_p, while_p):
+                return self.control_flow(primitive, params, operands, record)
             if primitive is shard_map_p:
                 return self.per_device(params, operands, record)
             if primitive in (custom_jvp_call_p, custom_vjp_call_p):
@@ -194,20 +196,28 @@ class _Interpreter:
         number = self.numbers.get((id(eqn), category))
         if number is None:
             return record
-        is_new = (failed() if callable(failed) else failed) & ~record.failed
+        has_failed = failed() if callable(failed) else failed
+        if _count(record):
+            payloads = [tuple(payload) if i == number else old for i, old in enumerate(self.no_failure().payloads)]
+            return _merged(record, _Record(has_failed, shape_ops.full((), number, np.int32), tuple(payloads)))
+        is_new = has_failed & ~record.failed
         payloads = list(record.payloads)
         payloads[number] = tuple(_chosen(is_new, x, old) for x, old in zip(payload, payloads[number]))
         return _Record(record.failed | is_new, _chosen(is_new, np.int32(number), record.code), tuple(payloads))
 
+    def checks(self, jaxpr: Jaxpr) -> bool:
+        """Whether anything is checked in a program."""
+        inside = set(map(id, _equations(jaxpr)))
+        return any(eqn_id in inside for eqn_id, _ in self.numbers)
+
     def with_rule(self, eqn: JaxprEqn, operands: list[Any], record: _Record) -> tuple[list[Any], _Record]:
         """A function with a derivative rule, which remains: what is checked in the function is not checked in the rule."""
         closed = eqn.params["call_jaxpr"]
-        inside = set(map(id, _equations(closed.jaxpr)))
-        if not any(eqn_id in inside for eqn_id, _ in self.numbers):
+        if not self.checks(closed.jaxpr):
             return list(eqn.primitive.bind(*operands, **eqn.params)), record
 
         def run(*operands: float) -> tuple[list[Array], _Record]:
-            return self.closed(closed, list(operands), self.no_failure())
+            return self.inside.closed(closed, list(operands), self.no_failure())
 
         def run_original(*operands: ArrayLike) -> list[Array]:
             return list(eqn.primitive.bind(*operands, **eqn.params))
@@ -230,16 +240,17 @@ class _Interpreter:
 
             checked.defvjp(forward, lambda pullback, cts: pullback(cts[0]))
         results, inner = checked(*operands)
-        is_new = inner.failed & ~record.failed
-        return results, tree_map(lambda new, old: _chosen(is_new, new, old), inner, record)
+        return results, _merged(record, inner)
 
     def per_device(self, params: Any, operands: Any, record: Any) -> Any:
-        """Each device keeps a record; that of the first one that has failed counts."""
+        """Each device keeps a record."""
         closed, unchecked = params["jaxpr"], params.get("unchecked_axes", ())
+        if not self.checks(closed.jaxpr):
+            return list(shard_map_p.bind(*operands, **params)), record
         fields, tree = tree_flatten(self.no_failure())
 
         def run(*args: Any) -> Any:
-            results, inner = self.closed(closed, list(args), self.no_failure())
+            results, inner = self.inside.closed(closed, list(args), self.no_failure())
             return [*results, *(x[None] for x in tree_flatten(inner)[0])]
 
         axes = [(name, params["mesh"].shape[name]) for name in params["manual_axes"]]
@@ -250,20 +261,29 @@ class _Interpreter:
                               manual_axes=params["manual_axes"], check_vma=params["check_vma"], unchecked_axes=unchecked)
         count = len(params["out_specs"])
         of_all = tree_unflatten(tree, outs[count:])
-        first = reduction.argmax(of_all.failed, 0, np.int32)
-        is_new = element(of_all.failed, first) & ~record.failed
-        return list(outs[:count]), tree_map(lambda new, old: _chosen(is_new, element(new, first), old), of_all, record)
+        return list(outs[:count]), _merged(record, of_all if self.keeps_devices else _first(of_all))
+
+    def control_flow(self, primitive: Primitive, params: Any, operands: Sequence[Any], record: _Record) -> tuple[list[Any], _Record]:
+        """A branch or a loop: it has a record of its own where devices have had theirs before."""
+        rules = {cond_p: self.inside.branches, scan_p: self.inside.scan, while_p: self.inside.loop}
+        if not _count(record):
+            return rules[primitive](params, operands, record)
+        results, inner = rules[primitive](params, operands, self.no_failure())
+        return results, _merged(record, inner)
 
     def branches(self, params: Any, operands: Sequence[ArrayLike], record: _Record) -> tuple[list[Array], _Record]:
         index, *rest = operands
-        functions = [functools.partial(self._branch, b) for b in params["branches"]]
+        functions = [self._branch_function(branch) for branch in params["branches"]]
         platforms = params.get("branches_platforms")
         outs = (switch(index, functions, record, *rest) if platforms is None
                 else platform_switch(index, functions, (record, *rest), platforms))
         return list(outs[0]), outs[1]
 
-    def _branch(self, closed: ClosedJaxpr, record: _Record, *args: ArrayLike) -> tuple[list[Array], _Record]:
-        return self.closed(closed, list(args), record)
+    def _branch_function(self, closed: ClosedJaxpr) -> Callable[..., tuple[list[Array], _Record]]:
+        """The branch as a function of laminax's own, of which only one may fail: its record varies along other axes of devices then."""
+        def branch(record: _Record, *args: ArrayLike) -> tuple[list[Array], _Record]:
+            return self.closed(closed, list(args), record)
+        return branch
 
     def scan(self, params: dict[str, Any], operands: Sequence[Any], record: _Record) -> tuple[list[Any], _Record]:
         consts = operands[:params["num_consts"]]
@@ -306,6 +326,43 @@ def _equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
 def _no_tangent(x: Any) -> Any:
     aval = get_aval(x)
     return shape_ops.full(aval.shape, 0, aval.dtype) if _is_float(aval) else np.zeros(aval.shape, dtypes.float0)
+
+
+def _count(record: _Record) -> int:
+    """How many devices the record has entries for; 0 for a record of scalars."""
+    return next(iter(get_aval(record.failed).shape), 0)
+
+
+def _first(record: _Record) -> _Record:
+    """The record of the first device that has failed."""
+    first = reduction.argmax(record.failed, 0, np.int32)
+    return tree_map(lambda x: element(x, first), record)
+
+
+def _merged(record: _Record, later: _Record) -> _Record:
+    """The record after another one, which was begun anew. The first failure of each device stays; what all devices share counts as failed
+    where no device has failed before."""
+    before, after = _count(record), _count(later)
+    if before and after and before != after:
+        record, before = _first(record), 0
+    count = before or after
+    if before and not after:
+        is_new = later.failed & ~any_of(record.failed)
+    else:
+        is_new = later.failed & ~_for_devices(record.failed, record, count)
+    is_new = _for_devices(is_new, later, count)
+
+    def chosen(new: Any, old: Any) -> Any:
+        new, old = _for_devices(new, later, count), _for_devices(old, record, count)
+        shape = get_aval(new).shape
+        return op.select(shape_ops.broadcast_in_dim(is_new, shape, tuple(range(bool(count)))), new, old)
+    return tree_map(chosen, later, record)
+
+
+def _for_devices(x: Any, record: _Record, count: int) -> Any:
+    """A part of the record, with a leading axis for devices where the record has none and there are some."""
+    shape = get_aval(x).shape
+    return x if _count(record) or not count else shape_ops.broadcast_in_dim(x, (count, *shape), tuple(range(1, len(shape) + 1)))
 
 
 def _chosen(condition: Any, x: Any, other: Any) -> Any:

@@ -11,6 +11,7 @@ from laminax_ir.ops.calls import CustomVJPCall
 from laminax_ir.ops.elementwise import in_exact_dtype
 from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 from laminax_ir.refs.refs import Ref, argument_namer, check_aliases, check_returned
+from laminax_ir.tracing.manual_axes import checked_axes, varies_beyond
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import function_name
@@ -241,14 +242,17 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         for position, (example, ct) in enumerate(zip(examples, result)):
             flat.extend(_matched(rule, position, example, ct))
         checked = []
+        checks_axes = bool(checked_axes()) and not (getattr(self.bwd, "__module__", None) or "").startswith("laminax")
         for index, (ct, aval) in enumerate(zip(flat, arguments.in_avals)):
             try:
                 checked.append(_checked_cotangent(ct, aval.to_ct_aval()))
+                if checks_axes and checked[-1] is not ZERO:
+                    _check_variation(checked[-1], aval.to_ct_aval())
             except _OfAnotherType as error:
                 path = keystr(tree_flatten_with_path(examples)[0][index][0])
-                raise ValueError(f"Custom VJP bwd rule {rule} must produce an output with the shapes and dtypes of the args tuple of the "
-                                 f"primal function, but at output{path} the bwd rule produced an output of type {error.found} "
-                                 f"corresponding to an input of type {long_text(aval)}.{error.advice} "
+                raise ValueError(f"Custom VJP bwd rule attached to {function_name(self.fun)}, {rule}, must produce an output with the same "
+                                 f"type as the args tuple of the primal function, but at output{path} the bwd rule produced an output of "
+                                 f"type {error.found} corresponding to an input of type {long_text(aval)}.{error.advice} "
                                  f"At output{path} the bwd rule attached to {function_name(self.fun)} produced an output of type "
                                  f"{error.found}, which is not the cotangent's."
                                  ) from None
@@ -307,6 +311,18 @@ def _matched(rule: str, position: int, example: _Hole, ct: ArrayLike | None) -> 
                         f"args tuple of the primal function; for argument {position} it produced {ct_tree}, the argument is "
                         f"{tree_structure(example)}. None may stand for zeros.") from None
     return [leaf for leaf, part in zip(leaves, parts) for _ in tree_flatten(part)[0]]
+
+
+def _check_variation(ct: Any, expected: ShapedArray) -> None:
+    """Checks that a cotangent varies along the same checked axes of devices as its primal."""
+    aval = get_aval(ct)
+    if names := varies_beyond(aval, expected):
+        raise _OfAnotherType(long_text(aval), f" It varies along the axes {names} of devices, where all devices have the input: sum the "
+                                              f"devices' shares in the rule, with lax.psum(..., {names}).")
+    if names := varies_beyond(expected, aval):
+        raise _OfAnotherType(long_text(aval), f" It is the same along the axes {names} of devices, along which the input varies: a sum of "
+                                              "the devices' cotangents is not the cotangent of each. Leave the sum out, or say that it is "
+                                              f"meant, with lax.pcast(..., {names}, to='varying').")
 
 
 class _OfAnotherType(Exception):

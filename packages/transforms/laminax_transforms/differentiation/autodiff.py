@@ -14,6 +14,7 @@ from laminax_ir.ops.conversion import convert_element_type_p
 from laminax_ir.pytrees.pytree import keystr, structure_errors, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.refs.refs import Ref, argument_namer, check_aliases
+from laminax_ir.tracing.manual_axes import checked_axes, varies_beyond
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import check_callable, function_name
@@ -121,6 +122,20 @@ def _checked_tangent(what: str, primal: ArrayLike, tangent: ArrayLike, of_shape:
         raise type(error)(f"{error}. {what}: a tangent must have the shape and dtype of its primal, {expected.str_short()}; got "
                           f"{aval.str_short()}. Convert one of them.")
     return _as_weak_as(expected, _typed(tangent, expected))
+
+
+def _check_variation_of_tangents(tangents: Sequence[Any], primal_avals: Sequence[ShapedArray], tree: Any) -> None:
+    """Checks that no tangent varies along axes of devices along which its primal does not: the function was linearized at one point, which
+    all devices have.
+
+    Raises:
+      ValueError: if one does.
+    """
+    for (path, _), t, aval in zip(tree_flatten_with_path(tree)[0], tangents, primal_avals):
+        if t is not ZERO and (names := varies_beyond(get_aval(t), aval)):
+            raise ValueError(f"{_LINEARIZED_MISMATCHES[0]}. tangents{keystr(path)}, {get_aval(t).str_short()}, varies along the axes "
+                             f"{names} of devices, and its primal, {aval.str_short()}, does not. This might be fixed by applying "
+                             f"`jax.lax.pcast(..., {names}, to='varying')` to the primal value passed to linearize.")
 
 
 def _checked_tangent_ref(what: str, primal: Ref, tangent: Any, error: Exception) -> Any:
@@ -233,6 +248,8 @@ class _LinearizedFunction(LinearFunction):
                             where_trees_part(self.in_tree, tangents, "primals", "tangents"))
         checked = [_checked_tangent(f"tangents{keystr(path)}", _AvalOnly(aval), t, *_LINEARIZED_MISMATCHES)
                    for aval, (path, t) in zip(self.in_avals, tree_flatten_with_path(tangents)[0])]
+        if checked_axes():
+            _check_variation_of_tangents(checked, self.in_avals, tangents)
         return [t for t, has in zip(checked, self.mask) if has]
 
     def _results(self, out: Sequence[Any]) -> Any:
@@ -497,4 +514,8 @@ def like_result(transform: str, path: str, ct: Any, expected: ShapedArray, error
     if aval.shape != expected.shape or aval.dtype != expected.dtype:
         raise error(f"{transform}: the cotangent{path} must have the shape and dtype of the result, {expected.str_short()}; got "
                     f"{aval.str_short()}. Convert or reshape it.")
+    if names := varies_beyond(aval, expected):
+        raise error(f"{transform}: the cotangent{path} must have the type of the result, {expected.str_short()}, which all devices have; "
+                    f"got {aval.str_short()}, which varies along the axes {names} of devices. This might be fixed by applying "
+                    f"`jax.lax.pcast(..., {names}, to='varying')` to the primal value, or by summing the cotangent by psum(..., {names}).")
     return _typed(ct, expected)
