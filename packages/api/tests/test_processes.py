@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import pathlib
+import re
 import signal
 import socket
 import sys
 import time
 
+import numpy as np
 import pytest
 
 FOLDER = pathlib.Path(__file__).with_name("processes")
@@ -64,6 +67,27 @@ def test_training_goes_on_from_the_checkpoint(victim, has_replacement, tmp_path)
         assert codes == [-9 if i == victim else 0 for i in range(3)] + [0] * has_replacement, program.report()
         for i in others:
             assert f"FAILED [{victim}]" in program.output(i) and "WENT ON" in program.output(i), program.report()
+
+
+@pytest.mark.parametrize("kill", range(int(os.environ.get("KILLS", 1))))
+def test_a_process_killed_at_any_moment(kill, tmp_path):
+    """Three or four processes train; one is killed from outside. KILLS in the environment says how often; 50 were asked for once."""
+    heartbeat, moment = 5, np.random.default_rng()
+    count = int(moment.integers(3, 5))
+    victim, delay = int(moment.integers(count)), float(moment.uniform(0, 3))
+    others = [i for i in range(count) if i != victim]
+    with together.Program(FOLDER / "program_that_goes_on.py", count, 1, STEPS="3000", CHECKPOINT=str(tmp_path / "saved.npy"),
+                          HEARTBEAT=str(heartbeat), LAMINAX_ENABLE_RECOVERABILITY="1") as program:
+        program.wait_for("READY", range(count))
+        time.sleep(delay)
+        program.processes[victim].kill()
+        killed = time.time()
+        codes = program.wait(but_not=[victim])
+        assert codes == [-9 if i == victim else 0 for i in range(count)], program.report()
+        for i in others:
+            (found,) = re.findall(rf"FAILED \[{victim}\] at ([0-9.]+)", program.output(i))
+            print(f"kill {kill}: process {victim} of {count} after {delay:.2f} s, found by {i} in {float(found) - killed:.1f} s")
+            assert float(found) - killed < heartbeat + 5 and "WENT ON" in program.output(i), program.report()
 
 
 def test_a_message_for_a_sum_that_has_failed_makes_nobody_wait(tmp_path):

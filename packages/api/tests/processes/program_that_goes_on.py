@@ -1,9 +1,12 @@
 """Training with a checkpoint after each step. A process is killed; the others, with a new one in its place if there is one, begin anew from
-the checkpoint, and end with the parameters of a training without a fault: each batch is split over the processes that there are."""
+the checkpoint, and end with the parameters of a training without a fault: each batch is split over the processes that there are.
+
+The process VICTIM kills itself in step 11; without one, the first step says READY, and somebody outside is to kill a process."""
 
 import os
 import pathlib
 import signal
+import time
 
 import numpy as np
 import together
@@ -15,8 +18,8 @@ from laminax.experimental import multihost_utils
 from laminax.sharding import Mesh, NamedSharding
 from laminax.sharding import PartitionSpec as P
 
-STEPS, BATCH, RATE = 30, 12, 0.1
-victim, has_replacement = int(os.environ["VICTIM"]), "REPLACEMENT_PORT" in os.environ
+STEPS, BATCH, RATE = int(os.environ.get("STEPS", 30)), 12, 0.1
+victim, has_replacement = int(os.environ.get("VICTIM", -1)), "REPLACEMENT_PORT" in os.environ
 checkpoint = pathlib.Path(os.environ["CHECKPOINT"])
 
 
@@ -46,6 +49,8 @@ def train():
         if laminax.process_index() == 0:
             np.save(f"{checkpoint}.new.npy", np.concatenate([[step], w]))
             os.replace(f"{checkpoint}.new.npy", checkpoint)
+        if step == 1:
+            print("READY", flush=True)
     return w
 
 
@@ -68,14 +73,14 @@ else:
         w = train()
         raise AssertionError("nobody has failed")
     except multihost_utils.ProcessFailureError as error:
-        print("FAILED", error.failed_processes, flush=True)
+        print("FAILED", error.failed_processes, "at", time.time(), flush=True)
     kept = laminax.numpy.ones(3) * index  # an array of before can still be read
     if has_replacement:
-        distributed.reinitialize(address, 3, index)
+        distributed.reinitialize(address, count, index)
     else:
         distributed.reinitialize()
     np.testing.assert_array_equal(kept, np.ones(3) * index)
-    assert laminax.process_count() == (3 if has_replacement else 2)
+    assert laminax.process_count() == (count if has_replacement else count - 1)
     w = train()
 np.testing.assert_allclose(w, expected(), rtol=1e-4, atol=1e-5)
 print("WENT ON", flush=True)
