@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import laminax_lowering.rules.slicing_cpu  # noqa: F401
 from laminax_ir.ops import slicing as op
 from laminax_lowering.rules.shape import key_shape, sliced
 from laminax_lowering.writing.context import FunctionWriter
