@@ -12,7 +12,6 @@ REFUSED = [
     ("extend.backend", "register_backend_factory", ("mine", abs), {"priority": 1}, "PJRT_NAMES_AND_LIBRARY_PATHS=mine:"),
     ("extend.backend", "get_compile_options", (1, 1), {}, "compiler_options"),
     ("extend.core", "AbstractToken", (), {}, "nothing for tokens"),
-    ("experimental", "primal_tangent_dtype", ("int8", "float32"), {}, "custom_vjp"),
     ("experimental.colocated_python.serialization", "DeviceList", ((),), {}, "the process that calls it"),
     ("experimental.array_serialization.serialization", "GlobalAsyncCheckpointManager", (), {}, "orbax"),
     ("extend.ifrt_programs", "ifrt_programs", (), {}, "lower"),

@@ -15,7 +15,8 @@ OFFERS: dict[str, str] = {
     "functions.promoted_operands": "as_dtype promote promote_dtypes promote_shapes",
     "functions.special_programs": "special_program",
     "functions.weak_scalars": "shaped weak_scalar",
-    "key_arrays.keys": "PRNGKeyArray check_key_data keys_of_words physical_aval stored_aval",
+    "key_arrays.extended_arrays": "ExtendedArray array_of_stored physical_aval stored_aval",
+    "key_arrays.keys": "PRNGKeyArray check_key_data",
     "ops.backward_logs": "*",
     "ops.buffer_callbacks": "*",
     "ops.callbacks": "*",
@@ -36,6 +37,7 @@ OFFERS: dict[str, str] = {
     "ops.elementwise": "*",
     "ops.elementwise_avals": "*",
     "ops.exported": "*",
+    "ops.extended_dtypes": "*",
     "ops.ffi": "*",
     "ops.fft": "*",
     "ops.hints": "*",
@@ -151,17 +153,17 @@ OFFERS: dict[str, str] = {
     "types.canonical_dtypes": "canonicalize_dtype coerce_to_array float0 scalar_dtype",
     "types.dot_algorithms": "DotAlgorithm DotAlgorithmPreset TF32 concrete_algorithm storage_dtype",
     "types.dtypes": """
-        ExtendedDType KeyDType PRNGImpl TypePromotionError bfloat16 bit_width canonicalize_dtype
+        ExtendedDType KeyDType PRNGImpl PrimalTangentDType TypePromotionError bfloat16 bit_width canonicalize_dtype
         check_user_dtype_supported coerce_to_array complexfloating dtype dtype_name extended finfo float0 floating
-        iinfo inexact integer is_extended is_kept_wide issubdtype itemsize_bits key_dtype number prng_impls prng_key
+        iinfo inexact integer is_extended is_kept_wide issubdtype itemsize_bits key_dtype number primal_tangent_dtype prng_impls prng_key
         promote_types python_scalar_types requested_dtype result_type scalar_dtype scalar_type_of signedinteger supported_dtype
-        supported_dtypes to_complex_dtype to_floating_dtype to_inexact_dtype unsignedinteger""",
+        supported_dtypes tangent_dtype_of to_complex_dtype to_floating_dtype to_inexact_dtype unsignedinteger""",
     "types.errors": """
         ConcretizationTypeError DTypeError DocumentedError ForbiddenCollectiveError InconclusiveDimensionOperation JAXIndexError
         JAXTypeError JaxprTypeError KeyReuseError LeakedTracerError NonConcreteBooleanIndexError ShapeError
         ShardingTypeError TracerArrayConversionError TracerBoolConversionError TracerIntegerConversionError
         UnboundAxisNameError UnexpectedTracerError""",
-    "types.extended_dtypes": "WordFunctions",
+    "types.extended_dtypes": "WordFunctions has_user_dtypes rule_of",
     "types.hi_types": """
         HiPspec HiType MappingSpec batched_type lo_avals lowered_values raised_values register_hitype types_in_use""",
     "types.manual_axis_types": "ManualAxisType",

@@ -220,6 +220,7 @@ FAMILIES = {
                             "custom_partitioning", "hints", "linear_call", "open_sums", "shard_map", "sharding",
                             "user_operations"],
     "test_elementwise_on_drawn_arrays": ["elementwise", "polynomial"],
+    "test_extended_dtypes_on_drawn_arrays": ["extended_dtypes"],
     "test_fft_on_drawn_arrays": ["fft"],
     "test_indexing_on_drawn_arrays": ["indexing", "slicing"],
     "test_linalg_on_drawn_arrays": ["linalg", "linear_solve", "orthogonal"],

@@ -100,8 +100,8 @@ MODULES = {
     "test_malformed_program_operations": ["callbacks", "collectives", "control_flow", "loops", "random_bits"],
 }
 # Their functions take programs, which the type checker's tests make malformed, or have tables in files of their own.
-ELSEWHERE = {"backward_logs", "buffer_callbacks", "calls", "checks", "composite", "custom_partitioning", "exported", "ffi", "hints",
-             "linear_call", "linear_solve", "open_sums", "shard_map", "sharding", "state", "symbolic",
+ELSEWHERE = {"backward_logs", "buffer_callbacks", "calls", "checks", "composite", "custom_partitioning", "exported", "extended_dtypes",
+             "ffi", "hints", "linear_call", "linear_solve", "open_sums", "shard_map", "sharding", "state", "symbolic",
              "tokens", "user_operations"}
 
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from laminax_ir.key_arrays.keys import PRNGKeyArray, physical_aval
+from laminax_ir.key_arrays.extended_arrays import physical_aval
+from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops import random_bits as ops
 from laminax_ir.options import config
 from laminax_ir.random.generators import threefry_program, word_program

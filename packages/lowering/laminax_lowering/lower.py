@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence
 
-from laminax_ir.key_arrays.keys import physical_aval, stored_aval
+from laminax_ir.key_arrays.extended_arrays import physical_aval, stored_aval
 from laminax_ir.ops.calls import jit_p
 from laminax_ir.ops.sharding import layout_constraint_p
 from laminax_ir.programs.calling_conventions import CallingConvention

@@ -58,7 +58,7 @@ from laminax_ir.tracing.trace import extend_axis_env
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.array_layouts import Layout
 from laminax_ir.types.avals import ShapedArray
-from laminax_ir.types.dtypes import key_dtype
+from laminax_ir.types.dtypes import key_dtype, primal_tangent_dtype
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
@@ -198,6 +198,9 @@ _define([KEYS], random_split=lambda k: random_bits.random_split(k, (2,)), random
 _define([KEYS, aval("uint32", 3)], random_fold_in=random_bits.random_fold_in)
 _define([aval("uint32", 3)], random_seed=lambda s: random_bits.random_seed(s, "threefry2x32"))
 _define([aval("uint32", 3, 2)], random_wrap=lambda w: random_bits.random_wrap(w, impl="threefry2x32"))
+EDTYPE = primal_tangent_dtype("int8", "bfloat16")
+_define([aval("int8", 3)], to_edtype=lambda x: elementwise.convert_element_type(x, EDTYPE),
+        from_edtype=lambda x: elementwise.convert_element_type(elementwise.convert_element_type(x, EDTYPE), np.int8))
 _define([aval("uint32", 4)], rng_bit_generator=lambda s: random_bits.rng_bit_generator(s, (3, 5), np.uint32))
 _define([], rng_uniform=lambda: random_bits.rng_uniform(0.0, 1.0, (3, 5)))
 _define([aval("uint32", 3)] * 4, threefry2x32=random_bits.threefry2x32)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.key_arrays.extended_arrays import physical_aval
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate

@@ -27,6 +27,8 @@ ELSEWHERE = {
     "debug_callback": "has no results: test_callbacks.py", "dce_sink": "has no results: test_hints.py",
     "inspect_sharding": "has no results: test_callbacks.py", "check": "has no results: test_checks.py",
     "backward_log": "has no results: test_backward_logs.py",
+    "to_edtype": "derives as the rules of the dtype say: test_extended_dtypes.py",
+    "from_edtype": "derives as the rules of the dtype say: test_extended_dtypes.py",
     "random_gamma_grad": "a derivative that has none itself: test_special.py",
     "igamma_grad_a": "a derivative that has none itself: test_special.py",
 }

@@ -12,7 +12,7 @@ from typing import Any, Sequence
 
 import laminax_ir.setup  # noqa: F401  (puts that layer's own rooms together)
 import laminax_runtime as runtime
-from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray
 from laminax_ir.ops.sharding import device_put_p, layout_constraint_p, reshard_p, sharding_constraint_p
 from laminax_ir.programs.effects import set_call_context
 from laminax_ir.programs.primitive import Primitive
@@ -42,10 +42,10 @@ def compose() -> None:
     runtime.set_resharder(_reshard)
     runtime.set_relayouter(_relayout)
     runtime.register_array_type(Tracer)
-    runtime.register_array_type(PRNGKeyArray)
+    runtime.register_array_type(ExtendedArray)
     runtime.install_array_methods(eager.operator_table())
     runtime.install_array_methods({"_repr_html_": _array_html, "__treescope_ndarray_adapter__": _treescope_adapter})
-    setattr(PRNGKeyArray, "_repr_html_", _array_html)
+    setattr(ExtendedArray, "_repr_html_", _array_html)
 
 
 def _evaluate_placement(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:

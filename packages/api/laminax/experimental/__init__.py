@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_MODULE_OF = {"io_callback": "laminax_ir.ops.callbacks", "primal_tangent_dtype": "laminax._src.names.refused",
+_MODULE_OF = {"io_callback": "laminax_ir.ops.callbacks", "primal_tangent_dtype": "laminax_ir.types.dtypes",
               "cur_qdd": "laminax._src.names.hijax"}
 
 _SUBMODULES = frozenset((

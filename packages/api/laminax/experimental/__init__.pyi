@@ -2,6 +2,8 @@
 """Functions that may still change: a table of contents; a name's module is imported when the name is first used."""
 
 from collections.abc import Callable
+from laminax.typing import DTypeLike
+from laminax_ir.types.extended_dtypes import PrimalTangentDType
 from typing import Any, NoReturn
 from laminax.experimental import array_serialization as array_serialization
 from laminax.experimental import as_jax as as_jax
@@ -46,5 +48,5 @@ def io_callback(
     **kwargs: Any,
 ) -> Any:
     """Calls a Python function with side effects on the host, from a program that may be compiled: exactly once per run."""
-def primal_tangent_dtype(primal_dtype: Any, tangent_dtype: Any, name: str | None = None) -> NoReturn:
-    """Not supported: a dtype's tangents have the dtype itself, or float0."""
+def primal_tangent_dtype(primal_dtype: DTypeLike, tangent_dtype: DTypeLike, name: str | None = None) -> PrimalTangentDType:
+    """A dtype of numbers whose tangents and cotangents have another dtype: integers, say, that are differentiated."""

@@ -10,6 +10,7 @@ from compiled.drawing import BOOL, FLOATS, Draw
 
 from laminax_ir.ops import calls
 from laminax_ir.ops import random_bits as bits
+from laminax_ir.types import dtypes
 
 import laminax
 from laminax import lax
@@ -86,6 +87,9 @@ def _random_bits(draw: Draw) -> Iterator[Comparison]:
         for width in (8, 16, 32, 64):
             yield Comparison("random_bits", lambda s, i=impl, w=width: bits.random_bits(bits.random_seed(s, i), w, shape), [seed])
     yield Comparison("random_wrap", lambda w: bits.random_unwrap(bits.random_clone(bits.random_wrap(w, impl="threefry2x32"))), [words])
+    counted = dtypes.primal_tangent_dtype("uint32", "float32")
+    for name in ("to_edtype", "from_edtype"):
+        yield Comparison(name, lambda w: lax.convert_element_type(lax.convert_element_type(w, counted)[::-1], "uint32"), [words])
     yield Comparison("threefry2x32", lambda *xs: bits.threefry2x32_p.bind(*xs),
                      [draw.rng.integers(0, 2**32, n, np.uint32) for n in ((), (), (5,), (5,))])
     yield Comparison("iota_2x32_shape", lambda: bits.iota_2x32_shape_p.bind(shape=(2, 3)), [])

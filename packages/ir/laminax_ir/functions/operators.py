@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from laminax_ir.functions.promoted_operands import as_dtype, promote, promote_shapes
-from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import broadcast_to_shape, full
@@ -315,7 +315,7 @@ def _refuse_item_assignment(self: Any, index: Any, value: Any) -> Any:
 def _install() -> None:
     for name, method in method_table().items():
         setattr(Tracer, name, method)
-        setattr(PRNGKeyArray, name, method)
+        setattr(ExtendedArray, name, method)
 
 
 _install()

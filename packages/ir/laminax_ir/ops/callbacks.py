@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray
+from laminax_ir.ops.extended_dtypes import converted
 from laminax_ir.ops.random_bits import random_unwrap
 from laminax_ir.programs import effects
 from laminax_ir.programs.effects import Effect, debug_effect, io_effect, ordered_debug_effect, ordered_io_effect
@@ -160,8 +161,8 @@ def _refuse_keys(name: str, leaves: Sequence[Any]) -> None:
     for leaf in leaves:
         aval = get_aval(leaf)
         if dtypes.is_extended(aval.dtype):
-            raise TypeError(f"{name}: NumPy has no arrays of random keys, got {aval.str_short()}. Pass random.key_data(key), and make "
-                            "a key of it again with random.wrap_key_data.")
+            raise TypeError(f"{name}: NumPy has no arrays of random keys or other extended dtypes, got {aval.str_short()}. Pass "
+                            "random.key_data(key), or what stores the array, and make a key of it again with random.wrap_key_data.")
 
 
 def announced_avals(name: str, result_shape_dtypes: Any) -> tuple[tuple[ShapedArray, ...], Any]:
@@ -251,7 +252,7 @@ def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: A
 
 def inspect_sharding(x: Any, callback: Callable[[Any], Any]) -> None:
     """Calls a function with the sharding of an array: at once, or for a traced value when the program is compiled."""
-    x = x.base if isinstance(x, PRNGKeyArray) else x
+    x = x.base if isinstance(x, ExtendedArray) else x
     if not isinstance(x, Tracer) and (sharding := getattr(x, "sharding", None)) is not None:
         callback(sharding)
     else:  # NumPy's arrays are put where programs run
@@ -302,7 +303,7 @@ def _call_back(callback: Callable[..., Any], args: tuple, kwargs: dict[str, Any]
         raise NotImplementedError("debug.callback: calls that each device makes for itself have no order among devices. Set ordered or "
                                   "partitioned, not both.")
     leaves, tree = tree_flatten((args, kwargs))
-    arrays = [_words_of_keys(x) for x in leaves if is_array_like(x)]
+    arrays = [_stored(x) for x in leaves if is_array_like(x)]
     if len(arrays) == len(leaves):
         flat = FlatCallback(callback, tree, "debug.callback")
     else:
@@ -311,11 +312,12 @@ def _call_back(callback: Callable[..., Any], args: tuple, kwargs: dict[str, Any]
                           partitioned=bool(partitioned))
 
 
-def _words_of_keys(x: ArrayLike) -> ArrayLike:
-    """Random keys as their words, which NumPy has; other arrays as they are."""
-    if not dtypes.is_extended(get_aval(x).dtype):
+def _stored(x: ArrayLike) -> ArrayLike:
+    """Arrays of extended dtypes as what stores them, such as the words of random keys, which NumPy has; other arrays as they are."""
+    dtype = get_aval(x).dtype
+    if not dtypes.is_extended(dtype):
         return x
-    return random_unwrap(x)
+    return random_unwrap(x) if isinstance(dtype, dtypes.KeyDType) else converted(x, dtype, dtype.physical_dtype)
 
 
 class _WithStaticLeaves:

@@ -21,8 +21,9 @@ complex_p = binary_primitive("complex", (np.float32, np.float64), lambda dtype: 
 @shape_rule(convert_element_type_p)
 def _convert_shape(x: ShapedArray, *, new_dtype: np.dtype, weak_type: bool, sharding: Any = None) -> ShapedArray:
     if x.dtype is not new_dtype and (dtypes.is_extended(x.dtype) or dtypes.is_extended(new_dtype)) and x.dtype != new_dtype:
-        raise ValueError(f"Cannot convert_element_type from {dtypes.dtype_name(x.dtype)} to {dtypes.dtype_name(new_dtype)}: random keys "
-                         f"cannot be converted, got {x.str_short()}. Use random.key_data and random.wrap_key_data.")
+        raise ValueError(f"Cannot convert_element_type from {dtypes.dtype_name(x.dtype)} to {dtypes.dtype_name(new_dtype)}, got "
+                         f"{x.str_short()}. Random keys cannot be converted: use random.key_data and random.wrap_key_data. For other "
+                         "extended dtypes there is lax.convert_element_type.")
     if x._named:
         return x.update(dtype=new_dtype, weak_type=weak_type)
     return ShapedArray(x.shape, new_dtype, weak_type)

@@ -140,6 +140,7 @@ from laminax_ir.ops.elementwise_transcendental import (  # noqa: F401  (all of t
     tan,
     tanh,
 )
+from laminax_ir.ops.extended_dtypes import converted
 from laminax_ir.ops.scalar_operands import PYTHON_SCALARS, constant_of, scalar_like, typed
 from laminax_ir.tracing.trace import state
 from laminax_ir.tracing.user_warnings import warn_at_user
@@ -425,7 +426,8 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike, weak_type: bo
       operand: an array or scalar.
       new_dtype: the dtype, canonicalised to 32 bits unless x64 is enabled. Float to integer rounds towards
         zero; complex to real drops the imaginary part, with a `ComplexWarning`; anything to bool tests for non-zero. A Python int of up to
-        64 bits wraps around in a narrower integer dtype.
+        64 bits wraps around in a narrower integer dtype. An extended dtype converts from the arrays that store it, and to these, where
+        its rules allow it.
       weak_type: whether the result is weakly typed.
 
     Example:
@@ -438,6 +440,8 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike, weak_type: bo
     if type(operand) is int and not -2147483648 <= operand <= 2147483647:
         operand = np.asarray(operand).astype(new_dtype)
     aval = get_aval(operand)
+    if dtypes.is_extended(new_dtype) or dtypes.is_extended(aval.dtype):
+        return operand if aval.dtype == new_dtype else converted(operand, aval.dtype, new_dtype)
     if aval.dtype == new_dtype and aval.weak_type == weak_type and type(operand) not in PYTHON_SCALARS \
             and not isinstance(operand, (np.ndarray, np.generic)):
         return operand

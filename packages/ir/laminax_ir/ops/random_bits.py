@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import physical_aval, random_wrap_p
+from laminax_ir.key_arrays.extended_arrays import physical_aval
+from laminax_ir.key_arrays.keys import random_wrap_p
 from laminax_ir.ops.elementwise_avals import broadcast_avals, joined_named_shape
 from laminax_ir.ops.shape_arguments import canonical_shape, checked_out_sharding
 from laminax_ir.ops.sharding import reshard

@@ -48,6 +48,7 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int, check_rank
 from laminax_ir.types.avals import get_aval, is_array_like
 from laminax_ir.types.errors import DTypeError, ShapeError
+from laminax_ir.types.extended_dtypes import rule_of
 from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 from laminax_ir.types.type_shardings import in_use
 
@@ -470,7 +471,7 @@ def full(shape: Sequence[int], fill_value: ArrayLike, dtype: DTypeLike | None = 
       shape: the result's shape; an integer stands for one axis.
       fill_value: a scalar.
       dtype: the result's dtype, by default the value's; the value is converted to it. In random keys, every word is the
-        number.
+        number; other extended dtypes have a rule `full`, which makes the array.
       sharding: how the result is laid out over devices; by default the compiler's or the default device's choice.
 
     Returns:
@@ -491,6 +492,8 @@ def full(shape: Sequence[int], fill_value: ArrayLike, dtype: DTypeLike | None = 
     shape = canonical_shape("full", shape)
     if dtype is not None:
         dtype = dtypes.requested_dtype(dtype, True, "full")
+        if dtypes.is_extended(dtype) and not isinstance(dtype, dtypes.KeyDType):
+            return rule_of(dtype, "full")(shape, fill_value, dtype)
         if dtype == dtypes.float0:  # of which there are no arrays but NumPy's
             return np.zeros(shape, dtypes.float0)
         constant = _integer_constant if type(fill_value) is int and not dtypes.is_kept_wide(dtype) else _converted
@@ -504,7 +507,7 @@ def _converted(value: float, dtype: Any) -> Array:
     """The scalar with the dtype, strongly typed; host scalars are converted on the spot, with wrap-around."""
     if type(value) not in dtypes.python_scalar_types and not isinstance(value, np.generic):
         return convert_element_type(value, dtype)
-    if dtypes.is_extended(dtype):
+    if isinstance(dtype, dtypes.KeyDType):
         return _key_of_number(value, dtype)
     if isinstance(value, complex) and not dtypes.issubdtype(dtype, dtypes.complexfloating):
         raise DTypeError(f"full: the complex value {value} cannot fill an array of dtype {dtypes.short_name(dtype)}")

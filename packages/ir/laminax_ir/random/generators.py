@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.key_arrays.extended_arrays import physical_aval
 from laminax_ir.ops import elementwise, random_bits, slicing
 from laminax_ir.ops import shape as shapes
 from laminax_ir.ops.random_bits import UINT32, UINT_DTYPES, iota_2x32_shape, threefry2x32

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import record_dtype
+from laminax_ir.key_arrays.extended_arrays import record_dtype
 from laminax_ir.ops.control_flow import cond_p, platform_index_p, scan_p, while_p
 from laminax_ir.reference.evaluate import evaluate, reference_rule, to_numpy
 from laminax_ir.types import dtypes
@@ -38,7 +38,7 @@ def _scan(*operands: np.ndarray, jaxpr: Any, length: int, reverse: bool, num_con
     consts, carry = operands[:num_consts], operands[num_consts:num_consts + num_carry]
     xs = operands[num_consts + num_carry:]
     y_avals = jaxpr.out_avals[num_carry:]
-    ys = [np.empty((length, *aval.shape), record_dtype(aval.dtype.impl) if dtypes.is_extended(aval.dtype) else aval.dtype)
+    ys = [np.empty((length, *aval.shape), record_dtype(aval.dtype) if dtypes.is_extended(aval.dtype) else aval.dtype)
           for aval in y_avals]
     for i in reversed(range(length)) if reverse else range(length):
         outs = evaluate(jaxpr, *consts, *carry, *[x[i] for x in xs])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from laminax_ir.key_arrays.extended_arrays import stored_in
 from laminax_ir.ops import elementwise as op
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.reference.evaluate import reference_rule
@@ -34,6 +35,15 @@ def _is_integer(x: np.ndarray) -> bool:
 
 def _is_complex(x: np.ndarray) -> bool:
     return x.dtype.kind == "c"
+
+
+def _equal(x: np.ndarray, y: np.ndarray) -> Any:
+    """Where elements are equal: those of extended dtypes, which are records here, where all numbers that store them are."""
+    if x.dtype.names is None or x.dtype == dtypes.float0:
+        return np.equal(x, y)
+    x, y = np.broadcast_arrays(x, y)
+    are_equal = stored_in(x) == stored_in(y)
+    return are_equal.all(axis=tuple(range(x.ndim, are_equal.ndim)))
 
 
 def _cbrt(x: np.ndarray) -> ArrayLike:
@@ -177,7 +187,7 @@ def _lexicographic(x: np.ndarray, y: np.ndarray, wins: Callable) -> np.ndarray:
 for _primitive, _function in [
         (op.add_p, np.add), (op.sub_p, np.subtract), (op.mul_p, np.multiply), (op.div_p, _div), (op.rem_p, _rem),
         (op.max_p, _maximum), (op.min_p, _minimum), (op.atan2_p, _atan2), (op.and_p, np.bitwise_and), (op.or_p, np.bitwise_or),
-        (op.xor_p, np.bitwise_xor), (op.eq_p, np.equal), (op.ne_p, np.not_equal)]:
+        (op.xor_p, np.bitwise_xor), (op.eq_p, _equal), (op.ne_p, lambda x, y: ~_equal(x, y))]:
     _define(_primitive, _function)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import from_records, to_records
+from laminax_ir.key_arrays.extended_arrays import from_records, to_records
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, Literal
 from laminax_ir.programs.primitive import Primitive, RuleTable
 from laminax_ir.recording.type_lowering import bind_lowered, has_hi_types, lowered, needs_lowering
@@ -88,7 +88,7 @@ def _conform(primitive: Primitive, value: ArrayLike, aval: ShapedArray) -> np.nd
 
 
 def to_numpy(value: ArrayLike, aval: ShapedArray) -> Any:
-    """The value as a NumPy array of the aval's dtype; a key array as one record per key."""
+    """The value as a NumPy array of the aval's dtype; an array of an extended dtype as one record per element."""
     if dtypes.is_extended(aval.dtype):
         return to_records(value)
     return np.asarray(value, dtype=aval.dtype)
@@ -96,4 +96,4 @@ def to_numpy(value: ArrayLike, aval: ShapedArray) -> Any:
 
 def _to_user(value: np.ndarray, aval: ShapedArray) -> ArrayLike:
     """The inverse of `to_numpy`, for results that leave the evaluator."""
-    return from_records(value) if dtypes.is_extended(aval.dtype) else value
+    return from_records(aval.dtype, value) if dtypes.is_extended(aval.dtype) else value

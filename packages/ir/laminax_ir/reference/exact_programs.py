@@ -13,7 +13,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import from_records, physical_aval
+from laminax_ir.key_arrays.extended_arrays import physical_aval, stored_in
 from laminax_ir.ops import conversion, elementwise, shape_primitives
 from laminax_ir.options.records import Record
 from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
@@ -239,7 +239,7 @@ def _is_kept(eqn: JaxprEqn, operand: Atom, known: set[Var]) -> bool:
 
 def _stored(value: np.ndarray, aval: ShapedArray) -> np.ndarray:
     """A result as the array that stores it: keys as their words."""
-    return np.asarray(from_records(value).base) if dtypes.is_extended(aval.dtype) else value
+    return stored_in(value) if dtypes.is_extended(aval.dtype) else value
 
 
 def _is_plain(x: np.ndarray) -> bool:

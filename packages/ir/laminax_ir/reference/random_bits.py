@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import record_dtype
+from laminax_ir.key_arrays.extended_arrays import record_dtype
 from laminax_ir.ops import random_bits as ops
 from laminax_ir.reference import counter_generators
 from laminax_ir.reference.evaluate import reference_rule
-from laminax_ir.types.extended_dtypes import prng_impls
+from laminax_ir.types.extended_dtypes import key_dtype
 
 if TYPE_CHECKING:
     from laminax_ir.ops.random_bits import RandomAlgorithm
@@ -153,7 +153,7 @@ def _threefry_range(key: np.ndarray, counter: int, count: int) -> list[np.ndarra
 
 @reference_rule(ops.random_wrap_p)
 def _random_wrap(words: np.ndarray, *, impl: PRNGImpl) -> np.ndarray:
-    record_dtype(impl)  # refuses a generator of the user's
+    record_dtype(key_dtype(impl))  # refuses a generator of the user's
     return _records(words, impl.name)
 
 
@@ -169,7 +169,7 @@ def _random_clone(keys: np.ndarray) -> np.ndarray:
 
 @reference_rule(ops.random_seed_p)
 def _random_seed(seeds: np.ndarray, *, impl: PRNGImpl) -> np.ndarray:
-    record_dtype(impl)
+    record_dtype(key_dtype(impl))
     # Only a 64-bit seed has a high word: a negative int32 is not sign extended.
     mask = 2**64 - 1 if seeds.dtype.itemsize == 8 else 2**32 - 1
     words = [_seed(impl.name, int(seed) & mask) for seed in seeds.flat]
@@ -239,6 +239,6 @@ def _name(keys: np.ndarray) -> str:
 
 
 def _records(words: np.ndarray, name: str) -> np.ndarray:
-    records = np.empty(words.shape[:-1], record_dtype(prng_impls[name]))
+    records = np.empty(words.shape[:-1], record_dtype(key_dtype(name)))
     records[name] = words
     return records

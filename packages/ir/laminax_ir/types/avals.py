@@ -127,10 +127,11 @@ class ShapedArray:
         return self.update(weak_type=False) if self.weak_type else self
 
     def to_tangent_aval(self) -> ShapedArray:
-        """The aval of this array's tangents: itself when inexact, `float0` otherwise."""
+        """The aval of this array's tangents: itself when inexact, `float0` otherwise; an extended dtype says what its tangents are."""
         if dtypes.issubdtype(self.dtype, dtypes.inexact):
             return self
-        return ShapedArray(self.shape, dtypes.float0, named_shape=dict(self._named), sharding=self._split, memory_space=self.memory_space)
+        dtype = dtypes.tangent_dtype_of(self.dtype) if dtypes.is_extended(self.dtype) else dtypes.float0
+        return ShapedArray(self.shape, dtype, named_shape=dict(self._named), sharding=self._split, memory_space=self.memory_space)
 
     at_least_vspace = to_tangent_aval  # its older name
 

@@ -17,11 +17,8 @@ import numpy as np
 
 from laminax_ir.options import config
 from laminax_ir.types.arguments import called_with
-from laminax_ir.types.extended_dtypes import ExtendedDType
+from laminax_ir.types.extended_dtypes import ExtendedDType, float0
 from laminax_ir.types.warning_counts import count_warning
-
-# The dtype of the tangents of integers and booleans: the vector space of dimension 0.
-float0 = np.dtype([("float0", np.void, 0)])
 
 
 def _installed(*names: str) -> tuple[np.dtype, ...]:

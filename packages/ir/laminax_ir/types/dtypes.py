@@ -20,7 +20,6 @@ from laminax_ir.types.canonical_dtypes import (
     coerce_to_array,
     complex_dtypes,
     dtype,
-    float0,
     float_dtypes,
     is_kept_wide,
     is_python_scalar,
@@ -38,12 +37,15 @@ from laminax_ir.types.canonical_dtypes import (
 from laminax_ir.types.extended_dtypes import (
     ExtendedDType,
     KeyDType,
+    PrimalTangentDType,
     PRNGImpl,
     extended,
+    float0,
     is_extended,
     key_dtype,
     prng_impls,
     prng_key,
+    tangent_dtype_of,
 )
 from laminax_ir.types.promotion import TypePromotionError, promote_pair, promote_types, result_type
 
@@ -55,6 +57,7 @@ __all__ = [
     "ExtendedDType",
     "KeyDType",
     "PRNGImpl",
+    "PrimalTangentDType",
     "TypePromotionError",
     "bool_dtype",
     "canonicalize_dtype",
@@ -83,6 +86,7 @@ __all__ = [
     "signed_dtypes",
     "supported_dtype",
     "supported_dtypes",
+    "tangent_dtype_of",
     "unsigned_dtypes",
 ]
 
@@ -297,3 +301,25 @@ def short_name(dtype: Any) -> str:
         word = dtype.name.rstrip("0123456789") if "_" not in dtype.name else "float"
         _short_names[dtype] = _abbreviations.get(word, word) + dtype.name.removeprefix(word)
     return _short_names[dtype]
+
+
+# --- dtypes with other tangents ---
+
+
+def primal_tangent_dtype(primal_dtype: DTypeLike, tangent_dtype: DTypeLike, name: str | None = None) -> PrimalTangentDType:
+    """A dtype of numbers whose tangents and cotangents have another dtype: integers, say, that are differentiated.
+
+    Arrays of it are made of arrays of `primal_dtype` with `astype` or `lax.convert_element_type`, and converted back to compute with
+    them; no other operation on numbers takes them. What the derivative of such a computation is, a `custom_vjp` or `custom_gradient` says.
+
+    Args:
+        primal_dtype: the dtype of the numbers.
+        tangent_dtype: that of tangents and cotangents.
+        name: the name that the dtype is printed with; one that is made of both by default.
+
+    Example:
+        >>> primal_tangent_dtype("int8", "bfloat16")
+        PrimalTangentDType{i8/bf16}
+    """
+    primal, tangent = requested_dtype(primal_dtype), requested_dtype(tangent_dtype, True)
+    return PrimalTangentDType(primal, tangent, name or f"PrimalTangentDType{{{short_name(primal)}/{short_name(tangent)}}}")

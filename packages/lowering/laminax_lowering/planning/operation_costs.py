@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 
-from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.key_arrays.extended_arrays import physical_aval
 from laminax_ir.ops import elementwise as e
 from laminax_ir.ops import reduction as r
 from laminax_ir.ops import shape_primitives as s

@@ -12,7 +12,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.key_arrays.extended_arrays import physical_aval
 from laminax_ir.ops.control_flow import cond_p, platform_index_p, scan_p, while_p
 from laminax_ir.programs.effects import has_ordered
 from laminax_ir.programs.jaxpr import ClosedJaxpr

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 import numpy as np
 
 import laminax_lowering.rules.elementwise_cpu  # noqa: F401
-from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.key_arrays.extended_arrays import physical_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.shape import full_like
 from laminax_ir.programs.jaxpr import ClosedJaxpr

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.key_arrays.extended_arrays import physical_aval
 from laminax_ir.ops import indexing as op
 from laminax_ir.ops.indexing import GatherScatterMode, default_fill_value
 from laminax_ir.symbolic.symbolic_dims import exceeds, is_constant_shape

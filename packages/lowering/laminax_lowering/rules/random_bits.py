@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.key_arrays.extended_arrays import physical_aval
 from laminax_ir.ops import random_bits as op
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.random.generators import threefry_program, word_program

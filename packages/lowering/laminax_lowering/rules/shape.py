@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Sequence
 
 import laminax_lowering.rules.shape_cpu  # noqa: F401
-from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.key_arrays.extended_arrays import physical_aval
 from laminax_ir.ops import shape as op
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray

@@ -14,7 +14,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.key_arrays.extended_arrays import physical_aval
 from laminax_ir.programs.jaxpr import ClosedJaxpr, JaxprEqn
 from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim
 from laminax_ir.symbolic.symbolic_solving import ShapeSpecification

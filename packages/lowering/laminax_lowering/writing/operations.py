@@ -6,7 +6,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import PRNGKeyArray, physical_aval
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray, physical_aval
 from laminax_ir.programs.jaxpr import JaxprEqn, Literal, no_effects
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim
@@ -262,7 +262,7 @@ class OperationWriter:
 
     def constant_array(self, value: Any, aval: ShapedArray) -> Value:
         """A constant operation for a concrete array."""
-        if isinstance(value, PRNGKeyArray):  # stored as words
+        if isinstance(value, ExtendedArray):  # stored as words
             return Value(self.constant(np.asarray(value.base)).name, aval)
         found = self.constant(np.asarray(value), aval.dtype)
         return Value(found.name, aval)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.key_arrays.extended_arrays import physical_aval
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_lowering.writing.types import string_text

@@ -11,7 +11,7 @@ from typing import Any, Iterable, Sequence
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.key_arrays.extended_arrays import physical_aval
 from laminax_ir.symbolic.symbolic_dims import SymbolicDim
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray, array_of_stored
 from laminax_ir.types.array_layouts import Format
 from laminax_ir.types.avals import ShapedArray, placed_aval
 from laminax_ir.types.python_scalars import check_has_truth_value, check_is_index, check_is_scalar
@@ -442,8 +442,8 @@ def make_array_from_single_device_arrays(
       >>> make_array_from_single_device_arrays((3,), x.sharding, [x]).shape
       (3,)
     """
-    if isinstance(arrays, Sequence) and any(isinstance(part, PRNGKeyArray) for part in arrays):
-        return _keys_of_parts(shape, sharding, arrays)
+    if isinstance(arrays, Sequence) and any(isinstance(part, ExtendedArray) for part in arrays):
+        return _extended_of_parts(shape, sharding, arrays)
     parts = _concrete_parts(arrays)
     if dtype is None:
         if not parts:
@@ -469,13 +469,14 @@ def make_array_from_single_device_arrays(
     return ArrayImpl(aval, sharding, [by_device[device] for device in wanted], True, _skip_checks=True)
 
 
-def _keys_of_parts(shape: Sequence[int], sharding: shardings.Sharding, arrays: Sequence[Any]) -> PRNGKeyArray:
-    """Arrays of keys are put together as their words are; a sharding of keys is one of their words."""
+def _extended_of_parts(shape: Sequence[int], sharding: shardings.Sharding, arrays: Sequence[Any]) -> ExtendedArray:
+    """Arrays of extended dtypes are put together as what stores them is, which has their sharding."""
     found = {str(getattr(part, "dtype", type(part).__name__)) for part in arrays}
     if len(found) != 1:
         raise ValueError(f"make_array_from_single_device_arrays: the parts must have one dtype, got {', '.join(sorted(found))}")
-    impl = arrays[0].impl
-    return PRNGKeyArray(impl, make_array_from_single_device_arrays((*shape, *impl.key_shape), sharding, [keys.base for keys in arrays]))
+    dtype = arrays[0].dtype
+    stored = make_array_from_single_device_arrays((*shape, *dtype.physical_shape), sharding, [part.base for part in arrays])
+    return array_of_stored(dtype, stored)
 
 
 def _concrete_parts(arrays: Any) -> list[ArrayImpl]:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray, array_of_stored
 from laminax_ir.pytrees import pytree
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
@@ -69,8 +69,8 @@ def make_array_from_callback(
 
 
 def _on_device(part: Any, device: Any) -> Any:
-    if isinstance(part, PRNGKeyArray):
-        return PRNGKeyArray(part.impl, transfer.device_put(part.base, device))
+    if isinstance(part, ExtendedArray):
+        return array_of_stored(part.dtype, transfer.device_put(part.base, device))
     return transfer.device_put(part, device)
 
 
@@ -80,7 +80,7 @@ def _checked_part(value: Any, index: shardings.Index, expected: shardings.Shape,
             f"make_array_from_callback: jax.make_array_from_callback cannot be called within a traced context, but data_callback({index}) "
             f"returned a traced value, {value.aval.str_short()}. Call it outside of jit and other transformations."
         )
-    value = value if isinstance(value, (ArrayImpl, PRNGKeyArray)) else np.asarray(value)
+    value = value if isinstance(value, (ArrayImpl, ExtendedArray)) else np.asarray(value)
     if value.shape != expected:
         raise ValueError(
             f"make_array_from_callback: data_callback({index}) returned an array of shape {value.shape}, but this part "

@@ -14,6 +14,7 @@ from laminax_ir.ops.sharding import in_memory, reshard
 from laminax_ir.symbolic.symbolic_dims import is_constant_shape
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.extended_dtypes import has_user_dtypes, rule_of
 from laminax_ir.types.hi_types import HiType, types_in_use
 
 
@@ -81,8 +82,8 @@ def cotangent_of_dtype(ct: Any, dtype: Any) -> Any:
 
 
 def has_tangents(aval: Any) -> bool:
-    """Whether values of a type are differentiated: inexact arrays, and values of users' types whose tangents are not trivial."""
-    if not isinstance(aval, HiType):
+    """Whether values of a type are differentiated: inexact arrays, those of extended dtypes and values of users' types that say so."""
+    if not isinstance(aval, HiType) and not dtypes.is_extended(aval.dtype):
         return dtypes.issubdtype(aval.dtype, dtypes.inexact)
     tangent = aval.to_tangent_aval()
     return isinstance(tangent, HiType) or tangent.dtype != dtypes.float0
@@ -90,18 +91,27 @@ def has_tangents(aval: Any) -> bool:
 
 def tangent_type(aval: Any) -> Any:
     """The type of the tangents of a value that `has_tangents`."""
-    return aval.to_tangent_aval() if isinstance(aval, HiType) else aval
+    return aval.to_tangent_aval() if isinstance(aval, HiType) or dtypes.is_extended(aval.dtype) else aval
 
 
 def adder() -> Callable[[Any, Any], Any]:
     """What adds two cotangents of one value."""
-    return added if types_in_use() else elementwise.add_p.bind
+    return added if types_in_use() or has_user_dtypes() else elementwise.add_p.bind
+
+
+def has_own_sum(aval: Any) -> bool:
+    """Whether cotangents of a type are added by a rule of the type."""
+    return isinstance(aval, HiType) or dtypes.is_extended(aval.dtype)
 
 
 def added(total: Any, term: Any) -> Any:
-    """The sum of two cotangents of one value, which are arrays, or values of a type of users' own."""
+    """The sum of two cotangents of one value: arrays, of an extended dtype too, or values of a type of users' own."""
     aval = get_aval(total)
-    return aval.vspace_add(total, term) if isinstance(aval, HiType) else elementwise.add_p.bind(total, term)
+    if isinstance(aval, HiType):
+        return aval.vspace_add(total, term)
+    if dtypes.is_extended(aval.dtype):
+        return rule_of(aval.dtype, "add")(aval.dtype, total, term)
+    return elementwise.add_p.bind(total, term)
 
 
 def spread(values: Sequence[Any], present: Sequence[bool]) -> list[Any]:
@@ -114,6 +124,8 @@ def zeros_of(aval: ShapedArray) -> Any:
     """Zeros of an aval (weakly typed if the aval is), made under the current trace; float0 zeros of constant sizes are NumPy arrays."""
     if isinstance(aval, HiType):
         return aval.vspace_zero()
+    if dtypes.is_extended(aval.dtype):
+        return broadcast(rule_of(aval.dtype, "zero")(aval.dtype), aval.shape)
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0) if is_constant_shape(aval.shape) else broadcast(np.zeros((), dtypes.float0), aval.shape)
     zeros = full_like(aval, 0) if aval.weak_type or dtypes.is_kept_wide(aval.dtype) else full(aval.shape, 0, aval.dtype)

@@ -349,7 +349,7 @@ def _checked_cotangent(ct: Any, expected: ShapedArray) -> Any:
         return ZERO
     aval = get_aval(ct)
     if aval.shape == expected.shape:
-        if aval.dtype == expected.dtype:
+        if aval.dtype == expected.dtype or dtypes.is_extended(aval.dtype):  # backward rules before it may know what this dtype adds up
             return ct
         if dtypes.issubdtype(aval.dtype, np.complexfloating if expected.dtype.kind == "c" else dtypes.floating):
             return in_exact_dtype(ct, expected.dtype)
@@ -362,7 +362,8 @@ def _of_type(ct: Any, expected: ShapedArray) -> Any:
         return ct
     if ct is ZERO or expected.dtype == dtypes.float0:
         return ZERO
-    return ct if get_aval(ct).dtype == expected.dtype else in_exact_dtype(ct, expected.dtype)
+    found = get_aval(ct).dtype
+    return ct if found == expected.dtype or dtypes.is_extended(found) else in_exact_dtype(ct, expected.dtype)
 
 
 def _unsupported(method: str, instead: str) -> NotImplementedError:

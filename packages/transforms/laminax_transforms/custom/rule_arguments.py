@@ -11,13 +11,12 @@ from laminax_ir.ops.elementwise import stop_gradient_p
 from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_map_with_path, tree_unflatten
 from laminax_ir.refs.refs import Ref
 from laminax_ir.tracing.trace import Tracer
-from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import by_position, function_name
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.types.errors import UnexpectedTracerError
 from laminax_ir.types.hi_types import HiType
 from laminax_ir.types.symbolic_zeros import SymbolicZero
-from laminax_transforms.base.zeros import zeros_of
+from laminax_transforms.base.zeros import has_tangents, zeros_of
 
 if TYPE_CHECKING:
     from laminax_ir.pytrees.pytree import PyTreeDef
@@ -167,6 +166,6 @@ def stop_gradient(x: Any) -> Any:
         if isinstance(aval, HiType):
             raise NotImplementedError(f"stop_gradient: a value of the type {aval.str_short()} is not supported. Apply it to arrays that "
                                       "the value is made of, or that are made of it.")
-        if dtypes.issubdtype(aval.dtype, dtypes.inexact):
+        if has_tangents(aval):
             leaves[i] = stop_gradient_p.bind(leaf)
     return tree_unflatten(tree, leaves)

@@ -22,7 +22,7 @@ from laminax_transforms.base.registry import batching_rules, is_asked_unmapped, 
 from laminax_transforms.batching.batch_axes import add_batch_axis
 
 if TYPE_CHECKING:
-    import numpy as np
+    pass
 
 Flags = tuple[bool, ...]
 
@@ -45,12 +45,12 @@ def _passes_tangents(eqn: JaxprEqn, _marked: set[Var], _axis: Any) -> list[bool]
         jvp_rules.find(primitive)  # imports the family's rules, which declare zero derivatives
     if primitive in zero_derivatives:
         return [False] * len(eqn.outvars)
-    return [isinstance(v.aval, HiType) or _is_inexact(v.aval.dtype) for v in eqn.outvars]
+    return [isinstance(v.aval, HiType) or _may_have_tangents(v.aval.dtype) for v in eqn.outvars]
 
 
 @functools.cache
-def _is_inexact(dtype: np.dtype) -> bool:
-    return dtypes.issubdtype(dtype, dtypes.inexact)
+def _may_have_tangents(dtype: Any) -> bool:
+    return dtypes.tangent_dtype_of(dtype) != dtypes.float0 if dtypes.is_extended(dtype) else dtypes.issubdtype(dtype, dtypes.inexact)
 
 
 @cached_by_jaxpr

@@ -17,6 +17,7 @@ from laminax_ir.tracing.name_stacks import JVP, TRANSPOSE, NameStack
 from laminax_ir.tracing.source import SourceInfo
 from laminax_ir.tracing.trace import state
 from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.dtypes import is_extended
 from laminax_ir.types.hi_types import HiType
 from laminax_transforms.base.registry import transpose_rules
 from laminax_transforms.base.zeros import ZERO, adder
@@ -80,7 +81,8 @@ class CheckedAccumulation(Accumulation):
         return in_memory(reshard(ct, wanted), aval.memory_space)
 
     def added(self, total: Any, term: Any) -> Any:
-        if isinstance(get_aval(total), HiType):
+        aval = get_aval(total)
+        if isinstance(aval, HiType) or is_extended(aval.dtype):
             return adder()(total, term)
         return add_p.bind(*added(total, term, self.sums_shared))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Sequence
 
-from laminax_ir.key_arrays.keys import physical_aval
-from laminax_ir.ops.random_bits import random_wrap
+from laminax_ir.key_arrays.extended_arrays import physical_aval
+from laminax_ir.ops.extended_dtypes import to_edtype_p
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.types import dtypes
@@ -58,4 +58,4 @@ def with_places(branch: ClosedJaxpr, count: int, places: Sequence[int], avals: S
 def _empty(aval: ShapedArray) -> Array:
     if not dtypes.is_extended(aval.dtype):
         return zeros_of(aval)
-    return random_wrap(zeros_of(physical_aval(aval)), impl=aval.dtype.impl)
+    return to_edtype_p.bind(zeros_of(physical_aval(aval)), edtype=aval.dtype)

@@ -16,10 +16,11 @@ from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.control_flow import bind_scan, scan_p
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.recording.staging import stage
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rule, linearize_rule, transpose_rule
-from laminax_transforms.base.zeros import ZERO, spread, zeros_of
+from laminax_transforms.base.zeros import ZERO, added, has_own_sum, spread, zeros_of
 from laminax_transforms.batching.batch_axes import Axis, move_batch_axis
 from laminax_transforms.differentiation.dependence import (
     Flags,
@@ -266,17 +267,31 @@ def _transpose_scan(closed: ClosedJaxpr, linear: Flags, num_consts: int, num_car
     program, new_consts = close_over_constants(adjoint.jaxpr)
     fresh, fixed, slices, carry_cts, y_cts = in_groups(program.jaxpr.invars, len(new_consts), fixed_consts, fixed_xs, sum(carry_ct))
     flags = tuple(const_flags), tuple(carry_flags), tuple(xs_flags)
+    whole = program.jaxpr.replace(invars=[*fresh, *fixed, *carry_cts, *slices, *y_cts])
     if in_two:
-        whole = program.jaxpr.replace(invars=[*fresh, *fixed, *carry_cts, *slices, *y_cts])
         split = split_step(whole, len(fresh) + len(fixed), len(carry_cts), sum(const_flags))
         return _TransposedScan(known, split, new_consts, linear, *flags)
     terms, results = in_groups(program.jaxpr.outvars, sum(const_flags))
     sums = [Var(v.aval) for v in terms]
     totals = [Var(v.aval) for v in terms]
     additions = [JaxprEqn([s, t], [total], op.add_p, {}) for s, t, total in zip(sums, terms, totals)]
-    backward = _closed([*fresh, *fixed, *sums, *carry_cts, *slices, *y_cts], [*totals, *results],
-                       [*program.jaxpr.eqns, *additions], closed.jaxpr.debug_info)
+    invars = [*fresh, *fixed, *sums, *carry_cts, *slices, *y_cts]
+    if any([has_own_sum(v.aval) for v in terms]):
+        backward = _with_own_sums(ClosedJaxpr(whole, program.consts), len(fresh) + len(fixed), sums)
+    else:
+        backward = _closed(invars, [*totals, *results], [*program.jaxpr.eqns, *additions], closed.jaxpr.debug_info)
     return _TransposedScan(known, backward, new_consts, linear, *flags)
+
+
+def _with_own_sums(whole: ClosedJaxpr, num_consts: int, sums: Sequence[Var]) -> ClosedJaxpr:
+    """The step whose first results are added to parameters for sums, which follow the constants, by the rules of their types."""
+    def step(*args: Any) -> list[Any]:
+        consts, so_far, others = in_groups(args, num_consts, len(sums))
+        out = eval_jaxpr(whole.jaxpr, whole.consts, *consts, *others)
+        return [*map(added, so_far, out), *out[len(sums):]]
+
+    avals = whole.in_avals
+    return stage(step, [*avals[:num_consts], *[v.aval for v in sums], *avals[num_consts:]], whole.jaxpr.debug_info)
 
 
 def _split_known(jaxpr: Jaxpr, linear: Flags, num_consts: int, num_carry: int) -> tuple[ClosedJaxpr | None, ClosedJaxpr]:

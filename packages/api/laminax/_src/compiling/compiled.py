@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import laminax_runtime as runtime
-from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.key_arrays.extended_arrays import physical_aval
 from laminax_ir.options.records import Record
 from laminax_ir.pytrees.pytree import PyTreeDef, structure_errors, tree_flatten, tree_structure, tree_unflatten
 from laminax_ir.refs.refs import Ref, check_aliases

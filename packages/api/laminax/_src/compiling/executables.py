@@ -15,7 +15,7 @@ from weakref import ref
 import numpy as np
 
 import laminax_runtime as runtime
-from laminax_ir.key_arrays.keys import PRNGKeyArray, keys_of_words, stored_aval
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray, array_of_stored, stored_aval
 from laminax_ir.options import config
 from laminax_ir.programs.effects import has_ordered
 from laminax_ir.programs.jaxpr import ClosedJaxpr
@@ -170,7 +170,7 @@ def note_largest_buffers(error: Exception, title: str, program: Program, namer: 
 
 def _stored(x: Any) -> Any:
     """The array that an executable takes for a value: the words of keys, booleans for float0."""
-    if isinstance(x, PRNGKeyArray):
+    if isinstance(x, ExtendedArray):
         return x.base
     if isinstance(x, np.ndarray) and x.dtype == dtypes.float0:
         return np.zeros(x.shape, bool)
@@ -206,7 +206,7 @@ def _copy_of(x: runtime.ArrayImpl) -> runtime.ArrayImpl:
 def wrapped(out: Any, aval: ShapedArray) -> Any:
     """The value of this type that an executable's output stores; the inverse of `_stored`."""
     if dtypes.is_extended(aval.dtype):
-        return keys_of_words(aval.dtype, out)
+        return array_of_stored(aval.dtype, out)
     return np.zeros(aval.shape, dtypes.float0) if aval.dtype == dtypes.float0 else out
 
 

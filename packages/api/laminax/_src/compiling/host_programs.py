@@ -15,7 +15,7 @@ from typing import Any, Sequence
 import numpy as np
 
 import laminax_runtime as runtime
-from laminax_ir.key_arrays.keys import PRNGKeyArray, stored_aval
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray, stored_aval
 from laminax_ir.options import config_options
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.reference.exact_programs import ExactPart, exact_part
@@ -94,7 +94,7 @@ def host_program(name: str, closed: ClosedJaxpr, where: Any) -> HostProgram | No
 
 
 def _array_of(x: Any) -> Any:
-    return x.base if isinstance(x, PRNGKeyArray) else x
+    return x.base if isinstance(x, ExtendedArray) else x
 
 
 def _is_at_hand(x: Any, aval: ShapedArray) -> bool:
@@ -103,7 +103,7 @@ def _is_at_hand(x: Any, aval: ShapedArray) -> bool:
     if isinstance(array, runtime.ArrayImpl):
         return not array.is_deleted() and _is_soon_ready(array)
     if isinstance(array, (np.ndarray, np.generic)):
-        return type(x) is not PRNGKeyArray and array.dtype == aval.dtype
+        return not isinstance(x, ExtendedArray) and array.dtype == aval.dtype
     return type(x) is bool or type(x) is float or type(x) is int and x in _SMALL_INTS
 
 

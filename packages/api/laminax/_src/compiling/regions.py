@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 import laminax_runtime as runtime
-from laminax_ir.key_arrays.keys import stored_aval
+from laminax_ir.key_arrays.extended_arrays import stored_aval
 from laminax_ir.options.ambient import with_overrides_of_this_thread
 from laminax_ir.options.records import Record
 from laminax_ir.programs.effects import has_ordered

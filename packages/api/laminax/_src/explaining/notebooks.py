@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import laminax_runtime as runtime
-from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray
 from laminax_ir.pytrees.pytree import keystr, tree_flatten_with_path
 from laminax_ir.types.avals import is_array_like
 
@@ -70,7 +70,7 @@ def unload_ipython_extension(ipython: Any) -> None:
 
 def _tree_or_nothing(tree: Any) -> str | None:
     try:
-        has_arrays = any(isinstance(leaf, (runtime.ArrayImpl, PRNGKeyArray)) for _, leaf in tree_flatten_with_path(tree)[0])
+        has_arrays = any(isinstance(leaf, (runtime.ArrayImpl, ExtendedArray)) for _, leaf in tree_flatten_with_path(tree)[0])
     except (TypeError, ValueError):  # no pytree, such as a dict whose keys have no order
         return None
     return tree_html(tree) if has_arrays else None
@@ -102,7 +102,7 @@ def _place(array: Any) -> str:
 
 def _values(array: Any) -> str:
     """The values of an array, if this process has them."""
-    if isinstance(array, PRNGKeyArray) or getattr(array, "is_deleted", lambda: False)():
+    if isinstance(array, ExtendedArray) or getattr(array, "is_deleted", lambda: False)():
         return ""
     if not getattr(array, "is_fully_addressable", True):
         return '<div class="m">parts of it are in other processes</div>'
@@ -142,7 +142,7 @@ def _number(value: Any) -> str:
 
 def _node(key: str, value: Any, depth: int) -> str:
     name = f"{escape(key)}: " if key else ""
-    if isinstance(value, (runtime.ArrayImpl, PRNGKeyArray, np.ndarray)):
+    if isinstance(value, (runtime.ArrayImpl, ExtendedArray, np.ndarray)):
         if value.size > _LARGE:
             return f'<div class="leaf">{name}{_head(value)}</div>'
         return f'<details class="leaf"><summary>{name}{_head(value)}</summary>{_values(value)}</details>'

@@ -77,6 +77,9 @@ def aval_to_json(aval: ShapedArray) -> list:
     Raises:
       ValueError: for keys of a generator that is known in this process only.
     """
+    if dtypes.is_extended(aval.dtype) and not isinstance(aval.dtype, dtypes.KeyDType):
+        raise ValueError(f"export: values of the extended dtype {aval.dtype} cannot be written: its rules are known in this process only. "
+                         f"Export a function of {dtypes.dtype_name(aval.dtype.physical_dtype)}, which stores them, and convert in it.")
     if dtypes.is_extended(aval.dtype) and aval.dtype.impl.functions is not None:
         raise ValueError(f"export: keys of the generator {aval.dtype.impl.name!r}, which define_prng_impl made, cannot be written: its "
                          "functions are known in this process only. Export a function of the words, random.key_data(key).")

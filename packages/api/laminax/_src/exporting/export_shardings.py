@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Sequence
 
 import laminax_runtime as runtime
-from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.key_arrays.extended_arrays import physical_aval
 from laminax_ir.ops.placements import shardings_in
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.types.avals import ShapedArray

@@ -1,6 +1,6 @@
 """Names that libraries import from here; they are defined in `laminax.core` and `laminax.extend.core`."""
 
-from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.key_arrays.extended_arrays import physical_aval
 from laminax_ir.refs.refs import Ref, freeze, new_ref
 from laminax_ir.tracing.trace import is_tracing
 from laminax_ir.types.memory_spaces import MemorySpace

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from laminax_ir.types.dtypes import ExtendedDType, TypePromotionError, to_complex_dtype, to_floating_dtype, to_inexact_dtype
+from laminax_ir.types.dtypes import (
+    ExtendedDType,
+    PrimalTangentDType,
+    TypePromotionError,
+    primal_tangent_dtype,
+    to_complex_dtype,
+    to_floating_dtype,
+    to_inexact_dtype,
+)
 
 from laminax.dtypes import *  # noqa: F403
 from laminax.dtypes import issubdtype
@@ -21,4 +29,5 @@ def supports_inf(dtype: np.dtype) -> bool:
     return bool(issubdtype(made, np.inexact) and np.isinf(np.asarray(np.inf).astype(made)))
 
 
-__all__ = ["DType", "ExtendedDType", "TypePromotionError", "supports_inf", "to_complex_dtype", "to_floating_dtype", "to_inexact_dtype"]
+__all__ = ["DType", "ExtendedDType", "PrimalTangentDType", "TypePromotionError", "primal_tangent_dtype", "supports_inf",
+           "to_complex_dtype", "to_floating_dtype", "to_inexact_dtype"]

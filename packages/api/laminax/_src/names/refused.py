@@ -91,19 +91,6 @@ def get_compile_options(num_replicas: int, num_partitions: int, device_assignmen
             "jit(f, compiler_options={...}), or jit(f).lower(...).compile({...}).")
 
 
-# --- experimental ---
-
-
-def primal_tangent_dtype(primal_dtype: Any, tangent_dtype: Any, name: str | None = None) -> NoReturn:
-    """Not supported: a dtype's tangents have the dtype itself, or float0.
-
-    Raises:
-      NotImplementedError: always.
-    """
-    _refuse("experimental.primal_tangent_dtype", f"tangents of {primal_dtype} cannot have the dtype {tangent_dtype}. Convert the cotangent "
-            "in a custom_vjp instead.")
-
-
 # --- programs ---
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import laminax_runtime as runtime
-from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray
 from laminax_ir.pytrees import pytree
 from laminax_ir.pytrees.wrapping import wraps
 from laminax_ir.tracing.trace import Tracer
@@ -167,7 +167,7 @@ def _spec(x: Any) -> ShapeDtypeStruct:
     if isinstance(x, Tracer):
         raise TypeError(f"colocated_python: Python cannot run on {x}, which is traced and has no value yet. Call the function outside of "
                         "jit and other transformations, or call Python inside of them with pure_callback or io_callback.")
-    if not isinstance(x, (runtime.ArrayImpl, PRNGKeyArray)):
+    if not isinstance(x, (runtime.ArrayImpl, ExtendedArray)):
         raise ValueError(f"colocated_python only supports jax.Array as input and output, but got {type(x)}. Make an array of it: "
                          "laminax.device_put(x, device).")
     return ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding)

@@ -8,7 +8,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 import laminax_runtime as runtime
-from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray
 from laminax_ir.ops.shape import broadcast_in_dim
 from laminax_ir.ops.sharding import reshard
 from laminax_ir.tracing import explicit_axes
@@ -101,7 +101,7 @@ def _placed(x: Any, sharding: runtime.NamedSharding) -> Any:
     if isinstance(x, Tracer):
         from laminax._src.parallel.sharding_constraints import put_traced
         return put_traced(x, sharding)
-    if isinstance(x, PRNGKeyArray):
+    if isinstance(x, ExtendedArray):
         return x._with_words(runtime.device_put(x.base, sharding), lambda used: used)
     return runtime.device_put(x, sharding)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import laminax_runtime as runtime
-from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray, array_of_stored
 from laminax_ir.types.partition_specs import PartitionSpec
 
 
@@ -50,8 +50,8 @@ class ProcessMeshes:
 
     def as_whole(self, x: Any, axis: int | None) -> Any:
         """The array of all processes, of which x, mapped over an axis, is this process's part."""
-        if isinstance(x, PRNGKeyArray):
-            return PRNGKeyArray(x.impl, self.as_whole(x.base, axis))
+        if isinstance(x, ExtendedArray):
+            return array_of_stored(x.dtype, self.as_whole(x.base, axis))
         spec = PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, self.name)
         placed = runtime.device_put(x, runtime.NamedSharding(self.own, spec))
         shape = tuple(size * self.factor if i == axis else size for i, size in enumerate(placed.shape))
@@ -59,8 +59,8 @@ class ProcessMeshes:
 
     def own_part(self, x: Any) -> Any:
         """This process's part of a result."""
-        if isinstance(x, PRNGKeyArray):
-            return PRNGKeyArray(x.impl, self.own_part(x.base))
+        if isinstance(x, ExtendedArray):
+            return array_of_stored(x.dtype, self.own_part(x.base))
         spec = x.sharding.spec
         split = spec.partitions.index(self.name) if self.name in spec.partitions else None
         shape = tuple(size // self.factor if i == split else size for i, size in enumerate(x.shape))

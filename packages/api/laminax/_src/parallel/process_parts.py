@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import laminax_runtime as runtime
-from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray, array_of_stored
 from laminax_ir.pytrees.pytree import broadcast_prefix, tree_flatten, tree_unflatten
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
@@ -66,8 +66,8 @@ def _on_mesh(name: str, inputs: Any, mesh: runtime.Mesh, pspecs: Any, place: Cal
         if isinstance(leaf, Tracer) and mesh.is_multi_process:
             raise NotImplementedError(f"{name}: a traced value, {leaf.aval.str_short()}, has no parts in processes. Call it outside of "
                                       "jit and other transformations.")
-        if isinstance(leaf, PRNGKeyArray) and mesh.is_multi_process:
-            outs.append(PRNGKeyArray(leaf.impl, place(leaf.base, runtime.NamedSharding(mesh, spec))))
+        if isinstance(leaf, ExtendedArray) and mesh.is_multi_process:
+            outs.append(array_of_stored(leaf.dtype, place(leaf.base, runtime.NamedSharding(mesh, spec))))
             continue
         sharding = runtime.NamedSharding(mesh, spec)
         own = runtime.NamedSharding(mesh.local_mesh, spec) if place is _as_global else sharding

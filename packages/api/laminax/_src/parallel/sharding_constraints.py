@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 import laminax_runtime as runtime
-from laminax_ir.key_arrays.keys import PRNGKeyArray, keys_of_words
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray, array_of_stored
 from laminax_ir.ops.sharding import checked_reshard, device_put_p, layout_constraint_p, reshard_p, sharding_constraint_p
 from laminax_ir.ops.sharding import reshard as reshard_value
 from laminax_ir.programs.primitive import Primitive
@@ -134,7 +134,7 @@ def _on_mesh_of(x: Any, sharding: runtime.NamedSharding) -> runtime.NamedShardin
     """A sharding over an abstract mesh, put on the array's mesh; for a tracer as it is: the placement of the program finds the mesh."""
     if isinstance(x, Tracer):
         return sharding
-    if not isinstance(x, (runtime.ArrayImpl, PRNGKeyArray)):
+    if not isinstance(x, (runtime.ArrayImpl, ExtendedArray)):
         raise ValueError(f"with_sharding_constraint with a sharding over a mesh without devices, {sharding.mesh}, requires the input "
                          f"passed should be a `jax.Array`; got x of type {type(x).__name__}. Put it on a mesh with device_put.")
     found = x.sharding
@@ -250,7 +250,9 @@ def _reshard_array(x: Any, dst: Any) -> Any:
 
 
 def _put(x: Any, sharding: runtime.Sharding) -> Any:
-    return keys_of_words(x.dtype, runtime.device_put(x.base, sharding)) if isinstance(x, PRNGKeyArray) else runtime.device_put(x, sharding)
+    if isinstance(x, ExtendedArray):
+        return array_of_stored(x.dtype, runtime.device_put(x.base, sharding))
+    return runtime.device_put(x, sharding)
 
 
 def _check_devices(x: Any, sharding: runtime.Sharding) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Sequence
 import numpy as np
 
 import laminax_runtime as runtime
-from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray, array_of_stored
 from laminax_ir.ops.elementwise import copy_p
 from laminax_ir.pytrees.pytree import (
     broadcast_prefix,
@@ -128,7 +128,7 @@ def _check_same(leaves: Sequence[Any], places: Sequence[Any]) -> None:
     shared = [leaf for leaf, place in zip(leaves, map(sharding_of, places))
               if isinstance(place, runtime.Sharding) and not place.is_fully_addressable
               and len({d.process_index for d in runtime.devices_of(place)}) == count
-              and not isinstance(leaf, (Tracer, PRNGKeyArray)) and getattr(leaf, "is_fully_addressable", True)]
+              and not isinstance(leaf, (Tracer, ExtendedArray)) and getattr(leaf, "is_fully_addressable", True)]
     if shared:
         from laminax._src.parallel.process_values import check_same
 
@@ -152,7 +152,7 @@ def _put_leaf(x: Any, device: Any, source: Any, donate: bool, is_copied: bool) -
         if isinstance(device, MemorySpace):
             return put_traced_in_memory(x, device)
         return x if device is None else put_traced(x, runtime.as_sharding(device), None if source is None else runtime.as_sharding(source))
-    if isinstance(x, PRNGKeyArray):
+    if isinstance(x, ExtendedArray):
         return x._with_words(_put_leaf(x.base, device, source, donate, is_copied), lambda used: used)
     if isinstance(device, runtime.Sharding) and (device.num_devices > 1 or device.memory_kind == HOST_KIND) and is_tracing():
         return put_traced(runtime.device_put(x), device)  # the sharding of a constant is part of the program
@@ -213,8 +213,8 @@ def device_put_replicated(x: Any, devices: Sequence[runtime.Device]) -> Any:
 
 
 def _stack_over_devices(values: Sequence[Any], devices: Sequence[runtime.Device]) -> Any:
-    if isinstance(values[0], PRNGKeyArray):
-        return PRNGKeyArray(values[0].impl, _stack_over_devices([x.base for x in values], devices))
+    if isinstance(values[0], ExtendedArray):
+        return array_of_stored(values[0].dtype, _stack_over_devices([x.base for x in values], devices))
     avals = {get_aval(x).strip_weak_type() for x in values}
     if len(avals) != 1:
         raise ValueError("device_put_sharded: the shards must have one shape and dtype, got "
@@ -250,7 +250,7 @@ def block_until_ready(x: Any) -> Any:
         return x.block_until_ready()
     leaves = x if type(x) is tuple else tree_leaves(x)
     if any([type(leaf) is not runtime.ArrayImpl for leaf in leaves]):
-        leaves = [leaf.base if isinstance(leaf, PRNGKeyArray) else leaf for leaf in tree_leaves(x)]
+        leaves = [leaf.base if isinstance(leaf, ExtendedArray) else leaf for leaf in tree_leaves(x)]
     runtime.block_until_ready(leaves)
     return x
 
@@ -263,7 +263,7 @@ def copy_to_host_async(x: Any) -> Any:
       Array([1., 1., 1.], dtype=float32)
     """
     for leaf in tree_leaves(x):
-        if isinstance(leaf, PRNGKeyArray):
+        if isinstance(leaf, ExtendedArray):
             leaf = leaf.base
         if hasattr(leaf, "copy_to_host_async"):  # those of other libraries too
             leaf.copy_to_host_async()

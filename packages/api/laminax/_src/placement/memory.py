@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import laminax_runtime as runtime
-from laminax_ir.key_arrays.keys import PRNGKeyArray, keys_of_words
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray, array_of_stored
 from laminax_ir.ops.sharding import in_memory
 from laminax_ir.recording.staging_trace import record_explicitly
 from laminax_ir.tracing.trace import Tracer
@@ -23,14 +23,14 @@ def sharding_in(x: Any, space: MemorySpace) -> runtime.Sharding:
       ValueError: for `Space.Any`.
     """
     kind = _kind(space)
-    is_array = isinstance(x, (runtime.ArrayImpl, PRNGKeyArray))
+    is_array = isinstance(x, (runtime.ArrayImpl, ExtendedArray))
     return (x.sharding if is_array else runtime.on_device(runtime.placement_device())).with_memory_kind(kind)
 
 
 def put_in_memory(x: Any, space: MemorySpace) -> Any:
     """The value x in a kind of memory of its devices; committed to them if x was."""
-    if isinstance(x, PRNGKeyArray):
-        return keys_of_words(x.dtype, put_in_memory(x.base, space))
+    if isinstance(x, ExtendedArray):
+        return array_of_stored(x.dtype, put_in_memory(x.base, space))
     placed = runtime.device_put(x, sharding_in(x, space))
     return placed if getattr(x, "committed", False) else runtime.as_uncommitted(placed)
 

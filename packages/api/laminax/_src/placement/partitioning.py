@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import laminax_runtime as runtime
-from laminax_ir.key_arrays.keys import PRNGKeyArray, physical_aval
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray, physical_aval
 from laminax_ir.ops.placements import constrains_layouts, shardings_in
 from laminax_ir.options.records import Record
 from laminax_ir.programs.jaxpr import ClosedJaxpr
@@ -62,7 +62,7 @@ def committed_sharding(x: Any) -> runtime.Sharding | None:
     """The sharding of an argument that is committed to its devices; None for other arguments."""
     if isinstance(x, runtime.ArrayImpl):
         return x.sharding if x.committed else None
-    if isinstance(x, PRNGKeyArray):
+    if isinstance(x, ExtendedArray):
         return x.sharding if isinstance(x.base, runtime.ArrayImpl) and x.committed else None
     return getattr(x, "committed_sharding", None)  # an argument of `lower` that is known by its type and sharding
 

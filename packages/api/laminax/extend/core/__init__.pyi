@@ -57,7 +57,7 @@ no_effects: frozenset[Any]
 def nonempty_axis_env_DO_NOT_USE() -> bool:
     """Whether named axes are mapped around this call."""
 def primal_dtype_to_tangent_dtype(primal_dtype: Any) -> Any:
-    """The dtype of tangents: the same for floating and complex dtypes, float0 for the others."""
+    """The dtype of tangents: the same for floating and complex dtypes, what an extended dtype says, float0 for the others."""
 def set_current_trace(trace: Trace | None, check_leaks: bool = False) -> current_trace:
     """Context manager: makes a trace current in this thread; None means that values are computed."""
 def subjaxprs(jaxpr: _Jaxpr) -> Iterator[_Jaxpr]:

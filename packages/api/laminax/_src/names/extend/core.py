@@ -7,6 +7,7 @@ from weakref import ref
 
 import numpy as np
 
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray
 from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.programs.check import check_jaxpr
 from laminax_ir.programs.effects import Effect
@@ -27,7 +28,7 @@ __all__ = ["ClosedJaxpr", "DropVar", "Effect", "InconclusiveDimensionOperation",
 
 Effects = AbstractSet[Effect]
 
-array_types: set[type[Any]] = {ArrayImpl, PRNGKeyArray, np.ndarray, *(dtype.type for dtype in dtypes.supported_dtypes)}
+array_types: set[type[Any]] = {ArrayImpl, ExtendedArray, PRNGKeyArray, np.ndarray, *(dtype.type for dtype in dtypes.supported_dtypes)}
 """The types of arrays, besides tracers and Python's numbers."""
 
 
@@ -114,7 +115,9 @@ def unmapped_aval(size: int, axis: int | None, aval: ShapedArray, explicit_mesh_
 
 
 def primal_dtype_to_tangent_dtype(primal_dtype: Any) -> Any:
-    """The dtype of tangents: the same for floating and complex dtypes, float0 for the others."""
+    """The dtype of tangents: the same for floating and complex dtypes, what an extended dtype says, float0 for the others."""
+    if dtypes.is_extended(primal_dtype):
+        return dtypes.tangent_dtype_of(primal_dtype)
     return primal_dtype if dtypes.issubdtype(primal_dtype, dtypes.inexact) else dtypes.float0
 
 

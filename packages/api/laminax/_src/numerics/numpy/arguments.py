@@ -77,6 +77,8 @@ def convert(x: Any, dtype: Any) -> Any:
     aval = get_aval(x)
     if aval.dtype == dtype and not aval.weak_type and not isinstance(x, _HOST_TYPES):
         return x
+    if dtypes.is_extended(dtype) or dtypes.is_extended(aval.dtype):
+        return convert_element_type(x, dtype)
     if dtypes.issubdtype(aval.dtype, dtypes.complexfloating) and not dtypes.issubdtype(dtype, dtypes.complexfloating):
         return convert_element_type(x, dtype)
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)

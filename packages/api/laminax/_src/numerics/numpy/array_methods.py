@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Callable
 
-from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.key_arrays.extended_arrays import ExtendedArray
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.tracing.tracebacks import shorten
 from laminax_ir.tracing.user_warnings import warn_at_user
@@ -27,8 +27,8 @@ def install() -> None:
     install_array_methods(array_method_table())
     for name, member in tracer_method_table().items():
         setattr(Tracer, name, member)
-    for name, member in key_method_table().items():
-        setattr(PRNGKeyArray, name, member)
+    for name, member in extended_method_table().items():
+        setattr(ExtendedArray, name, member)
 
 
 def array_method_table() -> dict[str, Any]:
@@ -50,15 +50,16 @@ def tracer_method_table() -> dict[str, Any]:
     return table
 
 
-def key_method_table() -> dict[str, Any]:
-    """The members of arrays of random keys, besides those that the ir gives them."""
-    return {"at": property(_method("at", *_PROPERTIES["at"])), "__getitem__": _key_item, **key_places.member_table()}
+def extended_method_table() -> dict[str, Any]:
+    """The members of arrays of extended dtypes, such as random keys, besides those that the ir gives them."""
+    return {"at": property(_method("at", *_PROPERTIES["at"])), "astype": _method("astype", *_METHODS["astype"]), "__getitem__": _key_item,
+            **key_places.member_table()}
 
 
-_item_of_words = PRNGKeyArray.__getitem__
+_item_of_words = ExtendedArray.__getitem__
 
 
-def _key_item(keys: PRNGKeyArray, index: Any) -> Any:
+def _key_item(keys: ExtendedArray, index: Any) -> Any:
     """Some of the keys: indexes their words, which is fast, or the key array itself where it is split over explicit mesh axes.
 
     The type of a key array says how the keys are split, not how their words are.
