@@ -13,6 +13,7 @@ from laminax import export, lax, random
 RNG = np.random.default_rng(0)
 X = np.where(RNG.random(4000) < 0.2, RNG.choice([np.nan, 0.0, -0.0, np.inf], 4000), RNG.normal(size=4000)).astype(np.float32)
 MATRICES = (RNG.normal(size=(50, 3, 3)) + 3 * np.eye(3)).astype(np.float32)
+LONG = RNG.uniform(-10, 10, 20_000).astype(np.float32)
 IMAGES = RNG.normal(size=(2, 8, 8, 3)).astype(np.float32)
 
 
@@ -40,6 +41,14 @@ PROGRAMS = {  # the function, its argument, what is in the text only of the kern
     "power": (lambda x: x**1.5, np.abs(X), "stablehlo.sqrt", "stablehlo.power", False),
     "gradient of power": (laminax.grad(lambda x: (x**2.5).sum()), np.nan_to_num(np.abs(X), posinf=1), "stablehlo.sqrt", "stablehlo.power",
                           False),
+    "sine": (lambda x: jnp.sin(x) * 2, LONG, "f64", "stablehlo.sine", False),
+    "gradient of a product of sines": (laminax.grad(lambda x: (jnp.sin(x) * jnp.cos(3 * x)).sum()), LONG, "f64", "stablehlo.sine", False),
+    "tangent by vmap": (laminax.vmap(jnp.tan), LONG.reshape(100, 200), "f64", "stablehlo.tan", False),
+    "inverse sine": (lambda x: jnp.arcsin(x / 20), LONG, "f64", "chlo.asin", False),
+    "gradient of angles": (laminax.grad(lambda x: (jnp.arctan2(x, x[::-1]) ** 2).sum()), LONG, "f64", "stablehlo.atan2", False),
+    "modulo": (lambda x: x % 0.7, LONG, "f64", "stablehlo.remainder", True),
+    "whole quotients": (lambda x: x // (x[::-1] + 20), LONG, "f64", "stablehlo.remainder", True),
+    "cube root": (jnp.cbrt, LONG, "f64", "stablehlo.cbrt", False),
     "categorical": (lambda x: random.categorical(random.key(0), x), np.resize(X[np.isfinite(X)], (80, 80)),
                     "stablehlo.optimization_barrier", "no text", True),
 }

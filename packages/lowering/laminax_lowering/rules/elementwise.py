@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 import numpy as np
 
 import laminax_lowering.rules.elementwise_cpu  # noqa: F401
+import laminax_lowering.rules.inverse_trigonometric_cpu  # noqa: F401
+import laminax_lowering.rules.remainder_cpu  # noqa: F401
+import laminax_lowering.rules.trigonometric_cpu  # noqa: F401
 from laminax_ir.key_arrays.extended_arrays import physical_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.shape import full_like

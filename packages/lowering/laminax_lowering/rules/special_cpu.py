@@ -10,7 +10,7 @@ logarithm. The other polynomials interpolate at Chebyshev's nodes, with errors b
 from __future__ import annotations
 
 import functools
-from typing import Any, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from laminax_ir.options.config import enable_x64
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.rules.wide_cpu import polynomial
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import cpu_kernel
 from laminax_lowering.writing.ssa_values import Value
@@ -74,9 +75,9 @@ def _log_gamma(x: Any) -> Any:
     is_large, is_small = z >= STIRLING, z < 1.5
     shifted, product = _shifted(z)
     d = shifted - 2.0
-    near = d * _polynomial(_AROUND_TWO, d)
+    near = d * polynomial(_AROUND_TWO, d)
     r = x - e.round(x, e.RoundingMethod.TO_NEAREST_EVEN)
-    sine = e.abs(r * _polynomial(_SINE, r * r))
+    sine = e.abs(r * polynomial(_SINE, r * r))
     reflected = sine * e.select(is_small, full_like(z, 1.0), z * e.select(is_large, full_like(z, 1.0), product))
     product = e.select(is_reflected, reflected, e.select(is_large, full_like(z, 1.0), e.abs(product)))
     size = e.select(is_large, _stirling(e.select(is_large, z, full_like(z, STIRLING))), near)
@@ -103,7 +104,7 @@ def _shifted(z: Any) -> tuple[Any, Any]:
 
 def _stirling(x: Any) -> Any:
     inverse = 1.0 / x
-    return (x - 0.5) * (_log(x) - 1.0) + _CONSTANT + inverse * _polynomial(_STIRLING_SERIES, inverse * inverse)
+    return (x - 0.5) * (_log(x) - 1.0) + _CONSTANT + inverse * polynomial(_STIRLING_SERIES, inverse * inverse)
 
 
 def _log(x: Any) -> Any:
@@ -120,9 +121,4 @@ def _log(x: Any) -> Any:
     s = f / (2.0 + f)
     half = 0.5 * f * f
     z = s * s
-    return k * _LOG_TWO - ((half - (s * (half + z * _polynomial(_LOG, z)) + k * _REST_OF_LOG_TWO)) - f)
-
-
-def _polynomial(coefficients: Sequence[float], x: Any) -> Any:
-    """By Horner's rule, the coefficient of 1 first."""
-    return functools.reduce(lambda total, c: total * x + c, coefficients[-2::-1], coefficients[-1])
+    return k * _LOG_TWO - ((half - (s * (half + z * polynomial(_LOG, z)) + k * _REST_OF_LOG_TWO)) - f)

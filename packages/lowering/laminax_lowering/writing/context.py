@@ -19,6 +19,7 @@ from laminax_lowering.writing.operations import OperationWriter
 from laminax_lowering.writing.registry import find_rule, rules_for, with_cpu_kernel
 from laminax_lowering.writing.ssa_values import AtomValues, Value
 from laminax_lowering.writing.types import type_text, types_text
+from laminax_lowering.writing.uses import Uses
 
 _INDEX = ShapedArray((), np.int32)
 
@@ -36,6 +37,8 @@ class Elementwise:
 
 class FunctionWriter(OperationWriter):
     """Writes one function: the context that rules are given, to write operations and to write programs, equation by equation."""
+
+    uses: Uses | None = None  # of the program that is being written, where CPU kernels may ask
 
     def jaxpr_region(self, closed: ClosedJaxpr, captured: Sequence[Value] = (), scope: Sequence[str] = ()) -> str:
         """A region that runs a jaxpr on the block's arguments, after `captured` values from outside; `scope` as for `run`."""
@@ -132,12 +135,13 @@ class FunctionWriter(OperationWriter):
         has_attributes = bool(in_use)
         uses_cpu_kernels = self.module.uses_cpu_kernels
         rules = rules_for(self.platforms, is_split, has_attributes, uses_cpu_kernels)
-        outer, scope = (self.eqn, self.loc), self.scope
+        outer, scope = (self.eqn, self.loc, self.uses), self.scope
         place: SourceInfo | None = None  # several equations in a row come from one place
         names: dict[str, str] = {}
         eqns = live_equations(jaxpr)[0] if live is None else live
         if uses_cpu_kernels:
             eqns = with_fewer_residuals(eqns, jaxpr.outvars, self.module.plan.programs)
+            self.uses = Uses(eqns, jaxpr.outvars)
         for eqn in eqns:
             primitive = eqn.primitive
             rule = rules.get(primitive)
@@ -164,7 +168,7 @@ class FunctionWriter(OperationWriter):
                 env.update(zip(eqn.outvars, result, strict=True))
             else:
                 env[eqn.outvars[0]] = result
-        self.eqn, self.loc = outer
+        self.eqn, self.loc, self.uses = outer
         return list(map(value_of, jaxpr.outvars))
 
     def write(self, jaxpr: Jaxpr, name: str, *, private: bool = False, arg_attributes: Sequence[str] = (),
