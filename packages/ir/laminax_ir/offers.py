@@ -75,7 +75,8 @@ OFFERS: dict[str, str] = {
     "options.ambient": "Ambient Override Scope TraceKey UNSET define_ambient subscribe trace_key with_overrides_of_this_thread",
     "options.config": """
         captured_constants_warn_bytes check check_leaks check_static_indices config cpu_kernels debug_infs debug_key_reuse debug_nans
-        default_prng_impl disable_jit enable_custom_prng enable_x64 explain_cache_misses high_dynamic_range_gumbel legacy_prng_key
+        default_prng_impl disable_bwd_checks disable_jit enable_custom_prng enable_x64 explain_cache_misses high_dynamic_range_gumbel
+        legacy_prng_key
         log_checkpoint_residuals log_compiles no_collectives no_tracing numpy_dtype_promotion numpy_rank_promotion
         remove_size_one_mesh_axis_from_type
         random_seed_offset show_progress softmax_custom_jvp""",

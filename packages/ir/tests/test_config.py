@@ -45,6 +45,7 @@ DEFAULTS = {
     "check": False,
     "check_leaks": False,
     "check_static_indices": False,
+    "disable_bwd_checks": False,
     "disable_jit": False,
     "debug_nans": False,
     "debug_infs": False,

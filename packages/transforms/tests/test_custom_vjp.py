@@ -13,6 +13,7 @@ from custom_rule_cases import WRAPPINGS, X, jit, scaled_vjp, total, x64_and_chec
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import loops
+from laminax_ir.options.config import disable_bwd_checks
 from laminax_ir.programs.dce import dce_jaxpr
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
@@ -193,6 +194,22 @@ def test_what_vjp_rules_must_not_return(fwd, bwd, error, message):
     f.defvjp(fwd, bwd)
     with pytest.raises(error, match=message):
         grad(f)({"a": 1.0})
+
+
+def test_the_shapes_of_cotangents_are_not_checked_where_an_option_says_so():
+    @custom_vjp
+    def f(x, y):
+        return x
+
+    f.defvjp(lambda x, y: (x, None), lambda _, ct: (ct, np.full(3, 2.0)))
+
+    def pulled(y):
+        return grad(lambda x, y: total(f(x, y)), argnums=1)(X, y)
+
+    with pytest.raises(ValueError, match=r"at output\[1\].* type float64\[3\] corresponding to an input of type float64\[4\]"):
+        pulled(np.ones(4))
+    with disable_bwd_checks(True):
+        np.testing.assert_array_equal(pulled(np.ones(4)), np.full(3, 2.0))
 
 
 @pytest.mark.parametrize("result, message", [

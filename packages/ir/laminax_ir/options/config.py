@@ -150,6 +150,13 @@ check_static_indices = define(
     "Raise when an int in x[...] is out of bounds, instead of taking the nearest element.",
     affects_tracing=True,  # a program traced without the check must be traced again with it
 )
+disable_bwd_checks = define(
+    "disable_bwd_checks",
+    False,
+    boolean,
+    "Leave the shapes and dtypes unchecked that backward rules of custom_vjp return.",
+    affects_tracing=True,
+)
 disable_jit = define(
     "disable_jit",
     False,

@@ -38,7 +38,6 @@ FIXED: dict[str, Fixed] = {
     "cuda_visible_devices": Fixed("all", "devices are chosen in the environment: CUDA_VISIBLE_DEVICES"),
     "custom_vjp3": Fixed(False, _ONE_WAY),
     "debug_leaked_clients_on_clear_backends": Fixed(False, "backends are never cleared"),
-    "disable_bwd_checks": Fixed(False, "the results of backward functions are always checked"),
     "disable_vmap_shmap_error": Fixed(False, "the check cannot be switched off"),
     "distributed_debug": Fixed(False, "there is no such log"),
     "dump_ir_modes": Fixed("stablehlo", "programs are dumped as StableHLO; print jaxprs with make_jaxpr"),
