@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import laminax
-from laminax import lax
+from laminax import export, lax
 from laminax._src import effects as kinds
+from laminax._src.exporting.export_format import effect_from_json
 from laminax.experimental import hijax
 from laminax.extend.core import Effect, Primitive
 from laminax.extend.mlir import ir
@@ -32,9 +33,18 @@ class Logging(Effect):
         self.name = name
 
 
+class Named(Effect):
+    """Made with a name only."""
+
+    def __init__(self, name):
+        self.name = name
+
+
 for allowing in (mlir.lowerable_effects, hijax.control_flow_allowed_effects, kinds.custom_derivatives_allowed_effects):
     allowing.add_type(Logging)
-mlir.lowerable_effects.add_type(Unordered)
+for kind in (Unordered, Named):
+    mlir.lowerable_effects.add_type(kind)
+    kinds.custom_derivatives_allowed_effects.add_type(kind)
 kinds.ordered_effects.add_type(Logging)
 FIRST, SECOND = Logging("first"), Logging("second")
 
@@ -63,6 +73,16 @@ def _call(ctx, *operands, effect, callback):
 
 
 pass_p, call_p = operation("pass_tokens", _pass), operation("call_in_order", _call)
+
+
+plain_p = operation("plain_with_effect", lambda ctx, *operands, effect: operands)
+
+
+def ordered_alone(x):
+    return pass_p.bind(x, effect=FIRST)[0]
+
+
+ordered_alone.__name__ = "f"
 
 
 def log(seen, x, effect=FIRST):
@@ -160,6 +180,28 @@ def test_effects_that_nobody_allowed_are_refused():
         laminax.make_jaxpr(ruled)(X)
     with pytest.raises(NotImplementedError, match="Effects not supported in a checkpointed function that is differentiated: Unknown"):
         laminax.make_jaxpr(laminax.grad(laminax.checkpoint(f)))(X)
+
+
+def test_an_exported_function_has_its_unordered_effects():
+    exported = export.export(laminax.jit(lambda x: [plain_p.bind(x, effect=Unordered())[0], x + 1][1]))(X)
+    assert exported.unordered_effects == (Unordered(),) and exported.ordered_effects == ()
+    read = export.deserialize(exported.serialize())
+    assert read.unordered_effects == (Unordered(),) and read.call(X) == 3
+    closed = laminax.make_jaxpr(lambda x: [read.call(x), x][1])(X)
+    assert closed.effects == {Unordered()} and "call_exported" in str(closed)  # which nothing but its effect keeps
+    text = bytes(exported.serialize()).replace(b":Unordered", b":Unheardof")
+    with pytest.raises(ValueError, match="damaged"):
+        export.deserialize(text)
+
+
+def test_effects_that_cannot_be_exported():
+    with pytest.raises(NotImplementedError, match=r"export\(f\): the program has the ordered effects first, whose order"):
+        export.export(laminax.jit(ordered_alone))(X)
+    named = export.export(laminax.jit(lambda x: plain_p.bind(x, effect=Named("a"))[0]))(X)
+    with pytest.raises(ValueError, match="the effect a of the class Named cannot be written"):
+        named.serialize()
+    with pytest.raises(ValueError, match="an effect of the class other:Kind, which is not known here"):
+        effect_from_json("other:Kind")
 
 
 def test_sets_of_tokens():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, Iterable, Sequence
 
-from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, effects_rule, shape_rule
 from laminax_ir.recording.staging_trace import record_explicitly
 from laminax_ir.symbolic.symbolic_dims import evaluated
 from laminax_ir.symbolic.symbolic_solving import ShapeSpecification
@@ -30,17 +30,19 @@ class StableHLOProgram:
       is_split: whether it says of some value that each device has a part of it.
       specification: the shapes that arguments may have, where the module has symbolic dimensions.
       has_dynamic_shapes: whether its functions have such, its own or those that it calls.
+      effects: what it does besides computing its results, in no order.
 
     Compared by identity.
     """
 
     __slots__ = ("name", "text", "platforms", "in_avals", "out_avals", "is_for_any_platform", "nr_devices", "in_shardings", "out_shardings",
-                 "is_split", "specification", "has_dynamic_shapes", "__weakref__")
+                 "is_split", "specification", "has_dynamic_shapes", "effects", "__weakref__")
 
     def __init__(self, name: str, text: str, platforms: Sequence[str], in_avals: Sequence[ShapedArray],
                  out_avals: Sequence[ShapedArray], is_for_any_platform: bool = False, *, nr_devices: int = 1,
                  in_shardings: Sequence[Any] | None = None, out_shardings: Sequence[Any] | None = None, is_split: bool = False,
-                 specification: ShapeSpecification | None = None, has_dynamic_shapes: bool = False) -> None:
+                 specification: ShapeSpecification | None = None, has_dynamic_shapes: bool = False,
+                 effects: Iterable[Any] = ()) -> None:
         self.name = name
         self.text = text
         self.platforms = tuple(platforms)
@@ -53,6 +55,7 @@ class StableHLOProgram:
         self.is_split = is_split
         self.specification = specification
         self.has_dynamic_shapes = has_dynamic_shapes
+        self.effects = frozenset(effects)
 
     def number_of(self, platform: str) -> int:
         """The number that stands for a platform.
@@ -92,6 +95,11 @@ def _call_exported_shape(*avals: ShapedArray, program: StableHLOProgram) -> list
         return list(program.out_avals)
     values = program.specification.solve([aval.shape for aval in avals])
     return [aval.update(shape=tuple(evaluated(size, values) for size in aval.shape)) for aval in program.out_avals]
+
+
+@effects_rule(call_exported_p)
+def _call_exported_effects(*_avals: ShapedArray, program: StableHLOProgram) -> frozenset[Any]:
+    return program.effects
 
 
 def call_exported(program: StableHLOProgram, *operands: Any) -> list:

@@ -107,6 +107,10 @@ class EffectKinds:
     def __init__(self, *kinds: type) -> None:
         self._kinds: tuple[type, ...] = kinds
 
+    def kinds(self) -> tuple[type, ...]:
+        """The classes."""
+        return self._kinds
+
     def add_type(self, effect_type: type) -> None:
         """Adds a class of effects."""
         if not isinstance(effect_type, type):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 import laminax_runtime as runtime
 from laminax_ir.ops.exported import StableHLOProgram, call_exported
 from laminax_ir.ops.sharding import in_memory
-from laminax_ir.programs.effects import has_refs
+from laminax_ir.programs.effects import has_refs, ordered_effects
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.pytrees.pytree import leaf_paths, structure_errors, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 from laminax_ir.recording.discharge import without_refs
@@ -98,18 +98,19 @@ class Exported:
       calling_convention_version: how the module takes its arguments: with several platforms, its first argument is the number of
         the platform that runs it, i32[].
       nr_devices: the number of devices that it runs on.
-      ordered_effects, unordered_effects: none; functions with effects cannot be exported.
+      unordered_effects: what it does besides computing its results, such as calls of native functions that are there for what they do.
+      ordered_effects: none; functions with ordered effects cannot be exported.
     """
 
     ordered_effects: tuple[Any, ...] = ()
-    unordered_effects: tuple[Any, ...] = ()
 
     def __init__(self, fun_name: str, in_tree: Any, in_avals: Sequence[ShapedArray], out_tree: Any,
                  out_avals: Sequence[ShapedArray], mlir_module_serialized: bytes,
                  platforms: Sequence[str], disabled_safety_checks: Sequence[DisabledSafetyCheck], layout: Layout,
                  make_vjp: Callable[[], Exported] | None,
                  calling_convention_version: int = maximum_supported_calling_convention_version,
-                 module_kept_var_idx: Sequence[int] | None = None, has_dynamic_shapes: bool = False) -> None:
+                 module_kept_var_idx: Sequence[int] | None = None, has_dynamic_shapes: bool = False,
+                 unordered_effects: Sequence[Any] = ()) -> None:
         self.fun_name = fun_name
         self.in_tree = in_tree
         self.in_avals: tuple[ShapedArray, ...] = tuple(in_avals)
@@ -120,6 +121,7 @@ class Exported:
         self.mlir_module_serialized = mlir_module_serialized
         self.platforms: tuple[str, ...] = tuple(platforms)
         self.module_kept_var_idx: tuple[int, ...] = tuple(range(len(self.in_avals)) if module_kept_var_idx is None else module_kept_var_idx)
+        self.unordered_effects: tuple[Any, ...] = tuple(unordered_effects)
         self._layout = layout
         self._has_dynamic_shapes = has_dynamic_shapes
         self._make_vjp = make_vjp
@@ -229,7 +231,7 @@ class Exported:
                                    DisabledSafetyCheck.platform() in self.disabled_safety_checks, nr_devices=layout.nr_devices,
                                    in_shardings=[layout.in_shardings[i] for i in kept], out_shardings=layout.out_shardings,
                                    is_split=layout.is_split, specification=self._specification,
-                                   has_dynamic_shapes=self._has_dynamic_shapes)
+                                   has_dynamic_shapes=self._has_dynamic_shapes, effects=self.unordered_effects)
 
         @custom_vjp
         def flat(*leaves: ArrayLike) -> list[Array]:
@@ -284,6 +286,7 @@ class Exported:
             "out_avals": [export_format.aval_to_json(aval) for aval in self.out_avals],
             "platforms": list(self.platforms), "module_kept_var_idx": list(self.module_kept_var_idx),
             "has_dynamic_shapes": self._has_dynamic_shapes,
+            "unordered_effects": [export_format.effect_to_json(effect) for effect in self.unordered_effects],
             "constraints": list(scope.texts) if scope is not None else [],
             "nr_devices": self.nr_devices, "is_split": self._layout.is_split,
             "in_shardings": [sharding_to_json(sharding) for sharding in self._layout.in_shardings],
@@ -334,7 +337,7 @@ def deserialize(blob: bytes | bytearray) -> Exported:
         export_format.tree_from_json(header["out_tree"]), out_avals,
         module, header["platforms"], [DisabledSafetyCheck(text) for text in header["disabled_safety_checks"]], layout,
         (lambda: deserialize(derivative[0])) if derivative else None, version, header.get("module_kept_var_idx"),
-        header.get("has_dynamic_shapes", False))
+        header.get("has_dynamic_shapes", False), [export_format.effect_from_json(name) for name in header.get("unordered_effects", ())])
 
 
 def default_export_platform() -> str:
@@ -419,6 +422,9 @@ def _is_own(fun: Callable[..., Any]) -> bool:
 
 def _export_program(closed: ClosedJaxpr, name: str, in_tree: Any, out_tree: Any, platforms: Sequence[str],
                     checks: Sequence[DisabledSafetyCheck], layout: Layout, keep_unused: bool = False) -> Exported:
+    if ordered := ordered_effects.filter_in(closed.effects):
+        raise NotImplementedError(f"export({name}): the program has the ordered effects {', '.join(sorted(map(str, ordered)))}, whose "
+                                  "order among other programs an exported function cannot keep. Export a function without them.")
     is_symbolic = not all(is_constant_shape(aval.shape) for aval in closed.in_avals)
     lowered = lower(closed, name=name, arg_names=_argument_names(in_tree) if is_symbolic else None, platform=platforms,
                     keep_unused=keep_unused, inline_consts=True, num_partitions=layout.nr_devices,
@@ -430,7 +436,7 @@ def _export_program(closed: ClosedJaxpr, name: str, in_tree: Any, out_tree: Any,
     _check_custom_calls(name, lowered.convention.call_targets, checks)
     return Exported(name, in_tree, closed.in_avals, out_tree, closed.out_avals, runtime.serialize_module(text), platforms, checks,
                     layout, lambda: _export_vjp(closed, name, platforms, checks, layout), module_kept_var_idx=lowered.kept,
-                    has_dynamic_shapes=lowered.convention.has_dynamic_shapes)
+                    has_dynamic_shapes=lowered.convention.has_dynamic_shapes, unordered_effects=sorted(closed.effects, key=str))
 
 
 def _export_vjp(closed: ClosedJaxpr, name: str, platforms: Sequence[str], checks: Sequence[DisabledSafetyCheck],

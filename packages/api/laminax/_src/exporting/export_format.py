@@ -15,6 +15,7 @@ from typing import Any, Callable, NamedTuple, Sequence
 
 import numpy as np
 
+from laminax_ir.programs.effects import lowerable_effects, own_effects
 from laminax_ir.pytrees.pytree import make_from_node_data_and_children, tree_leaves, tree_structure, tree_unflatten
 from laminax_ir.symbolic.symbolic_parsing import parse_dimension
 from laminax_ir.symbolic.symbolic_scope import SymbolicScope
@@ -66,6 +67,39 @@ def unpack(data: bytes | bytearray) -> tuple[dict[str, Any], list[bytes]]:
 
 def _digest(data: bytes) -> bytes:
     return blake2b(data, digest_size=32).digest()
+
+
+# Effects
+
+
+def effect_to_json(effect: Any) -> str:
+    """The class of an effect as `module:name`.
+
+    Raises:
+      ValueError: if it takes arguments to make one like it.
+    """
+    kind, name = type(effect), str(effect)
+    try:
+        is_made_alike = own_effects.contains(effect) or str(kind()) == name
+    except TypeError:
+        is_made_alike = False
+    if not is_made_alike:
+        raise ValueError(f"serialize: the effect {name} of the class {kind.__name__} cannot be written: {kind.__name__}() makes no effect "
+                         "like it. Give the class a constructor without arguments.")
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def effect_from_json(text: str) -> Any:
+    """An effect of the class that `effect_to_json` has written.
+
+    Raises:
+      ValueError: if no such class is among those that programs may have.
+    """
+    for kind in lowerable_effects.kinds():
+        if f"{kind.__module__}:{kind.__qualname__}" == text:
+            return kind()
+    raise ValueError(f"deserialize: the exported function has an effect of the class {text}, which is not known here. Import the library "
+                     "that defines it, which says lowerable_effects.add_type(...).")
 
 
 # Avals
