@@ -326,7 +326,8 @@ def _scan_length(name: str, xs_avals: Sequence[ShapedArray], length: Any) -> Any
             raise ValueError(f"{name} got `length` argument of {length} which disagrees with leading axis sizes {sizes}.")
         return length
     if not sizes:
-        raise ValueError(f"{name} got no values to scan over and `length` not provided.")
+        raise ValueError(f"{name} got no values to scan over and `length` not provided. For xs without arrays one must provide "
+                         "`length`, the number of steps.")
     if len(set(sizes)) > 1:
         raise ValueError(f"{name} got values with different leading axis sizes: {', '.join(map(str, sizes))}.")
     return sizes[0]

@@ -1,6 +1,6 @@
 """Operations of one's own with all their rules, and types of values over those of arrays (JAX's hijax).
 
-The operations are `HiPrim`, the types `HiType`. Values that change, and operations in the older form, can be defined, since libraries do so
+The operations are `HiPrim`, or in an older form `HiPrimitive`, the types `HiType`. Values that change can be defined, since libraries do so
 when they are imported; what uses them says that it is not supported.
 """
 
@@ -16,6 +16,7 @@ from laminax_transforms.custom.derived_rules import jvp_from_lin, linearize_from
 from laminax_transforms.custom.rule_batching import bdims_at_front, unmap_avals, vmap_rule
 from laminax_transforms.custom.user_operations import HiPrim
 
+from laminax._src.names.hi_primitives import HiPrimitive
 from laminax._src.names.interpreters.ad import Zero, instantiate_zeros, is_undefined_primal
 
 __all__ = [
@@ -40,26 +41,6 @@ class MutableHiType(HiType):
           NotImplementedError: always.
         """
         _refuse(f"a value of the type {type(self).__name__}, whose values change, in a program", "Use references to arrays (new_ref).")
-
-
-class HiPrimitive:
-    """An operation in the form that JAX had before `HiPrim`: it can be defined, and not be bound.
-
-    Args:
-      name: the operation's name.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def bind(self, *operands: Any, **params: Any) -> NoReturn:
-        """Not supported.
-
-        Raises:
-          NotImplementedError: always.
-        """
-        _refuse(f"the operation {self.name}, an experimental.hijax.HiPrimitive",
-                "Write it as an experimental.hijax.HiPrim.")
 
 
 VJPHiPrimitive = HiPrim  # its name before JAX 0.12
