@@ -191,7 +191,7 @@ def test_a_lowering_rule_calls_python():
     refused_p.multiple_results = True
     refused_p.def_abstract_eval(lambda x, y: [y, x])
     mlir.register_lowering(refused_p, lambda ctx, *operands: lower(ctx, *operands, partitioned=True))
-    with pytest.raises(NotImplementedError, match="emit_python_callback: token and sharding must be None and partitioned False"):
+    with pytest.raises(NotImplementedError, match="emit_python_callback: sharding must be None and partitioned False"):
         laminax.jit(refused_p.bind)(X, np.int32(3))
 
 
