@@ -1,5 +1,5 @@
-"""Loops on one CPU device: sums of products that gradients make round by round are made after the loop, and the arrays in which a loop
-stacks its results are made right before it.
+"""Loops on one CPU device: sums of products that gradients make round by round are made after the loop, products of the inputs with fixed
+matrices before it, and the arrays in which a loop stacks its results right before it.
 
 The compiler starts what depends on nothing as early as it can, to have work for all cores: the zeros that stacks are made of, and so the
 stacks of all loops of a program, are in memory from its first operation on. With zeros that depend on what the loop reads, those of a
@@ -17,6 +17,7 @@ import numpy as np
 
 from laminax_ir.ops.control_flow import scan_p
 from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.planning.loop_products import with_products_before_loop
 from laminax_lowering.planning.loop_sums import with_sums_after_loop
 from laminax_lowering.planning.operation_costs import num_bytes
 from laminax_lowering.writing.comparisons import compare
@@ -32,8 +33,8 @@ _FLOATS = frozenset(map(np.dtype, (np.float32, np.float64)))
 
 @cpu_kernel(scan_p)
 def _scan(ctx: FunctionWriter, *operands: Value, **_params: Any) -> list[Value] | None:
-    """See `planning.loop_sums`."""
-    program = with_sums_after_loop(ctx.eqn)
+    """See `planning.loop_sums` and `planning.loop_products`."""
+    program = with_sums_after_loop(ctx.eqn) or with_products_before_loop(ctx.eqn)
     return None if program is None else ctx.run(program, operands)
 
 
