@@ -17,11 +17,18 @@ def test_partition_specs_name_what_is_open():
     assert P(unreduced={"b"}, unreduced_kind=UnreducedKind.sum) == P(unreduced={"b"})
     spec = P("a", unreduced={"b"}, reduced={"c"})
     assert spec.to_ct_spec() == P("a", unreduced={"c"}, reduced={"b"}) and spec.to_tangent_spec() is spec and spec.to_lo() == [spec]
+    maximum = P(unreduced={"b"}, unreduced_kind=UnreducedKind.max)
+    assert maximum.unreduced_kind is UnreducedKind.max and maximum != P(unreduced={"b"})  # a spec may say so, no program can
+    mesh = laminax.make_mesh((1,), ("b",))
     with pytest.raises(NotImplementedError, match="only sums can be left open"):
-        P(unreduced={"b"}, unreduced_kind=UnreducedKind.max)
+        laminax.NamedSharding(mesh, maximum)
+    with laminax.set_mesh(mesh):
+        for ask in (lambda: laminax.reshard(jnp.ones(2), maximum), lambda: jnp.dot(jnp.ones(2), jnp.ones(2), out_sharding=maximum)):
+            with pytest.raises(ValueError, match="out_sharding.*cannot be more unreduced than the input: only sums can be left open"):
+                ask()
     with pytest.raises(ValueError, match="no mesh axis is in unreduced"):
         P("a", unreduced_kind=UnreducedKind.sum)
-    with pytest.raises(TypeError, match="must be an UnreducedKind"):
+    with pytest.raises(TypeError, match="Expected unreduced_kind to be of type"):
         P(unreduced={"b"}, unreduced_kind="sum")
     assert P.__name__ == "P" and laminax.P is P
 

@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
-from laminax_ir.types.partition_specs import UNCONSTRAINED, P, PartitionSpec
+from laminax_ir.types.partition_specs import UNCONSTRAINED, P, PartitionSpec, UnreducedKind
 
 
 @pytest.mark.parametrize("spec, entries, text", [
@@ -16,18 +16,23 @@ from laminax_ir.types.partition_specs import UNCONSTRAINED, P, PartitionSpec
     (P("x", None, ("x2", "y")), ("x", None, ("x2", "y")), "P('x', None, ('x2', 'y'))"),
     (P(("x",), [], ["x2", "y"], ()), ("x", None, ("x2", "y"), None), "P('x', None, ('x2', 'y'), None)"),
     (P(UNCONSTRAINED, "x"), (UNCONSTRAINED, "x"), "P(UNCONSTRAINED, 'x')"),
-    (P("y", unreduced={"x"}), ("y",), "P('y', unreduced={'x'})"),
-    (P(unreduced={"x"}, reduced={"z", "y"}), (), "P(unreduced={'x'}, reduced={'y', 'z'})"),
+    (P("y", unreduced={"x"}), ("y",), "P('y', unreduced={'x'}, unreduced_kind=sum)"),
+    (P(unreduced={"x"}, reduced={"z", "y"}), (), "P(unreduced={'x'}, reduced={'y', 'z'}, unreduced_kind=sum)"),
+    (P("y", unreduced={"x"}, unreduced_kind=UnreducedKind.max), ("y",), "P('y', unreduced={'x'}, unreduced_kind=max)"),
+    (P("y", reduced={"x"}), ("y",), "P('y', reduced={'x'})"),
 ])
 def test_entries_and_text(spec, entries, text):
     assert tuple(spec) == spec.partitions == entries and len(spec) == len(entries) and repr(spec) == text
-    for same in (PartitionSpec(*spec, unreduced=spec.unreduced, reduced=spec.reduced), pickle.loads(pickle.dumps(spec)),
-                 copy.deepcopy(spec)):
-        assert same == spec and hash(same) == hash(spec)
+    for same in (PartitionSpec(*spec, unreduced=spec.unreduced, reduced=spec.reduced, unreduced_kind=spec.unreduced_kind),
+                 pickle.loads(pickle.dumps(spec)), copy.deepcopy(spec), spec.update()):
+        assert same == spec and hash(same) == hash(spec) and same is spec  # equal specs are one object
 
 
 def test_equality_is_by_entries_not_by_meaning():
     assert P("x") != P("x", None) and P("x") != ("x",) and P("x") != P("x", unreduced={"y"}) and P(("x",)) == P("x")
+    maximum = P(unreduced={"x"}, unreduced_kind=UnreducedKind.max)
+    assert maximum != P(unreduced={"x"}) and maximum.update(partitions=("y",)).unreduced_kind is UnreducedKind.max
+    assert maximum.update(unreduced=set()).unreduced_kind is None and P((), "x") is P(None, "x")
 
 
 def test_specs_are_sequences():
@@ -45,8 +50,17 @@ def test_specs_refuse():
         P("x").partitions = ()
     with pytest.raises(TypeError, match="unreduced must be a set of names of mesh axes, got 'x' of type str"):
         P(unreduced="x")
-    with pytest.raises(ValueError, match="'x'.*cannot both split an axis and be in unreduced"):
+    with pytest.raises(ValueError, match="partitions cannot overlap with unreduced: .'x'.*cannot both split an axis and be in unreduced"):
         P(("x", "y"), unreduced={"x"})
+    for add in (lambda: P("x", unreduced={"y"}) + ("z",), lambda: ("z",) + P("x", reduced={"y"})):
+        with pytest.raises(TypeError, match="reduced in `__r?add__` of PartitionSpec"):
+            add()
+    with pytest.raises(TypeError, match="their unreduced_kind differs"):
+        P(unreduced={"x"}, unreduced_kind=UnreducedKind.max) + P(unreduced={"y"})
+    with pytest.raises(TypeError, match="Expected unreduced_kind to be of type `UnreducedKind`"):
+        P(unreduced={"x"}, unreduced_kind="max")
+    with pytest.raises(NotImplementedError, match="only sums can be left open"):
+        P(unreduced={"x"}, unreduced_kind=UnreducedKind.max).to_ct_spec()
     with pytest.raises(ValueError, match="both in unreduced and in reduced"):
         P(unreduced={"x"}, reduced={"x"})
 

@@ -13,7 +13,7 @@ from laminax_ir.options.ambient import define_ambient
 from laminax_ir.tracing.manual_axes import manual_axes, manual_mesh, mesh_of_shard_map
 from laminax_ir.types.abstract_meshes import AbstractMesh
 from laminax_ir.types.memory_spaces import MemorySpace, space_of_kind
-from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_ir.types.partition_specs import PartitionSpec, UnreducedKind
 from laminax_ir.types.type_shardings import TypeSharding, type_sharding
 
 abstract_mesh = define_ambient(
@@ -78,7 +78,8 @@ def out_sharding(name: str, sharding: Any, ndim: int) -> TypeSharding | None:
 
     Raises:
       TypeError: if sharding is none of these.
-      ValueError: if no mesh is set for a partition spec, or it names axes that are not explicit, or has more entries than the result axes.
+      ValueError: if no mesh is set for a partition spec, or it names axes that are not explicit, or has more entries than the result
+        axes, or leaves a maximum or minimum open.
     """
     if sharding is None:
         return None
@@ -99,6 +100,10 @@ def out_sharding(name: str, sharding: Any, ndim: int) -> TypeSharding | None:
         if (context := context_mesh()) is not None and context != mesh:
             raise ValueError(f"{name}: Context mesh {context} should match the mesh of sharding {mesh} passed to {name}. "
                              "Give a PartitionSpec of the mesh that is set.")
+    if spec.unreduced_kind not in (None, UnreducedKind.sum):
+        raise ValueError(f"`out_sharding` passed to `{name}` is {spec}, and an out_sharding with unreduced_kind={spec.unreduced_kind.name} "
+                         f"cannot be more unreduced than the input: only sums can be left open. Use {name} without it, and take the "
+                         f"{spec.unreduced_kind.name}imum with lax.p{spec.unreduced_kind.name} inside of shard_map.")
     names = (*spec.names(), *spec.unreduced, *spec.reduced)
     if unknown := [n for n in names if n not in mesh.axis_names]:
         raise ValueError(f"{name}: the axis {unknown[0]!r} of {spec} is not an axis of the mesh {mesh}. "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from laminax_ir.types.partition_specs import UnreducedKind, check_unreduced_kind
+from laminax_ir.types.partition_specs import PartitionSpec, UnreducedKind, check_unreduced_kind, refuse_extrema
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +40,7 @@ class ManualAxisType:
                                  f"got {sorted(common, key=str)} in both")
         if self.unreduced_kind is not None:
             check_unreduced_kind("ManualAxisType", self.unreduced_kind, self.unreduced)
+            refuse_extrema("ManualAxisType", PartitionSpec(unreduced=self.unreduced, unreduced_kind=self.unreduced_kind))
         elif self.unreduced:
             object.__setattr__(self, "unreduced_kind", UnreducedKind.sum)
 

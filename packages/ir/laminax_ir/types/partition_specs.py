@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Hashable, Iterator
 from typing import Any
+from weakref import WeakValueDictionary
 
 
 class UnconstrainedType:
@@ -38,54 +39,54 @@ class P:
         whole on every device, or `PartitionSpec.UNCONSTRAINED`. Axes beyond the last entry are whole.
       unreduced: names of mesh axes over which the devices hold parts of a sum that has not been made.
       reduced: names of mesh axes over which a sum has been made.
-      unreduced_kind: what has not been made: a sum, which it is by default where names are unreduced.
+      unreduced_kind: what has not been made: a sum, which it is by default where names are unreduced. No program can leave open a
+        maximum or a minimum: a spec may say so, and what takes one refuses it.
+
+    Equal specs are one object, so that comparing them mostly compares addresses.
 
     Raises:
-      NotImplementedError: for a maximum or minimum that has not been made.
-      ValueError: if a name is both in the entries and in `unreduced` or `reduced`, or in both of these.
-      TypeError: if `unreduced` or `reduced` is no set of names.
+      ValueError: if a name is both in the entries and in `unreduced` or `reduced`, or in both of these, or a kind is given for no axes.
+      TypeError: if `unreduced` or `reduced` is no set of names, or `unreduced_kind` no `UnreducedKind`.
 
     Example:
       >>> PartitionSpec("data", None, ("model", "expert"))
       P('data', None, ('model', 'expert'))
     """
 
-    __slots__ = ("partitions", "unreduced", "reduced", "_hash")
+    __slots__ = ("partitions", "unreduced", "reduced", "unreduced_kind", "_hash", "__weakref__")
 
     UNCONSTRAINED = UNCONSTRAINED
 
     partitions: tuple[Any, ...]
     unreduced: frozenset[Any]
     reduced: frozenset[Any]
+    unreduced_kind: UnreducedKind | None
     _hash: int
 
-    def __init__(self, *partitions: Any, unreduced: Any = frozenset(), reduced: Any = frozenset(),
-                 unreduced_kind: UnreducedKind | None = None) -> None:
-        put = object.__setattr__
-        put(self, "partitions", tuple(map(_normal_entry, partitions)))
-        put(self, "unreduced", _normal_set("unreduced", unreduced))
-        put(self, "reduced", _normal_set("reduced", reduced))
+    def __new__(cls, *partitions: Any, unreduced: Any = frozenset(), reduced: Any = frozenset(),
+                unreduced_kind: UnreducedKind | None = None) -> P:
+        entries = tuple(map(_normal_entry, partitions))
+        unreduced, reduced = _normal_set("unreduced", unreduced), _normal_set("reduced", reduced)
+        kind = UnreducedKind.sum if unreduced and unreduced_kind is None else unreduced_kind
+        parts = (entries, unreduced, reduced, kind)
         try:
-            put(self, "_hash", hash((self.partitions, self.unreduced, self.reduced)))
+            known = _specs.get(parts)
         except TypeError as error:
             raise TypeError("PartitionSpec: an entry must be None, the name of a mesh axis, or a tuple of names, which are hashable; "
                             f"got {partitions!r} ({error})") from None
-        if self.unreduced or self.reduced:
-            self._check_sets()
-        if unreduced_kind is not None:
-            check_unreduced_kind("PartitionSpec", unreduced_kind, self.unreduced)
-
-    @property
-    def unreduced_kind(self) -> UnreducedKind | None:
-        """What has not been made over the unreduced axes: a sum; None without such axes."""
-        return UnreducedKind.sum if self.unreduced else None
+        return _new_spec(parts) if known is None else known
 
     def to_tangent_spec(self) -> P:
         """How tangents of an array that is split so are split: as the array is."""
         return self
 
     def to_ct_spec(self) -> P:
-        """How cotangents of such an array are split: its `unreduced` axes are `reduced` in them, and the other way round."""
+        """How cotangents of such an array are split: its `unreduced` axes are `reduced` in them, and the other way round.
+
+        Raises:
+          NotImplementedError: for maxima and minima, which have no such cotangents.
+        """
+        refuse_extrema("to_ct_spec", self)
         return self.update(unreduced=self.reduced, reduced=self.unreduced)
 
     def to_lo(self) -> list[P]:
@@ -96,8 +97,8 @@ class P:
         split = set(self.names())
         for what, names in (("unreduced", self.unreduced), ("reduced", self.reduced)):
             if split & names:
-                raise ValueError(f"PartitionSpec: {sorted(split & names, key=str)} cannot both split an axis and be in {what}; got "
-                                 f"{self!r}")
+                raise ValueError(f"PartitionSpec: partitions cannot overlap with {what}: {sorted(split & names, key=str)} cannot both split "
+                                 f"an axis and be in {what}; got {self!r}")
         if self.unreduced & self.reduced:
             raise ValueError(f"PartitionSpec: {sorted(self.unreduced & self.reduced, key=str)} cannot be both in unreduced and in "
                              f"reduced; got {self!r}")
@@ -116,6 +117,8 @@ class P:
     def update(self, **changes: Any) -> PartitionSpec:
         """The spec that differs in the given ones of `partitions`, `unreduced`, `reduced` and `unreduced_kind`."""
         fields = {"partitions": self.partitions, "unreduced": self.unreduced, "reduced": self.reduced, **changes}
+        if fields["unreduced"]:
+            fields.setdefault("unreduced_kind", self.unreduced_kind)
         return PartitionSpec(*fields.pop("partitions"), **fields)
 
     def index(self, value: Any) -> int:
@@ -137,24 +140,37 @@ class P:
 
     def __add__(self, other: Any) -> PartitionSpec:
         if isinstance(other, PartitionSpec):
+            if None is not self.unreduced_kind is not other.unreduced_kind is not None:
+                raise TypeError(f"PartitionSpec: {self} and {other} cannot be added, since their unreduced_kind differs.")
             return PartitionSpec(*self.partitions, *other.partitions, unreduced=self.unreduced | other.unreduced,
-                                 reduced=self.reduced | other.reduced)
-        return self.update(partitions=self.partitions + tuple(other)) if isinstance(other, tuple) else NotImplemented
+                                 reduced=self.reduced | other.reduced, unreduced_kind=self.unreduced_kind or other.unreduced_kind)
+        return PartitionSpec(*self.partitions, *other) if self._takes(other, "__add__") else NotImplemented
 
     def __radd__(self, other: Any) -> PartitionSpec:
-        return self.update(partitions=other + self.partitions) if isinstance(other, tuple) else NotImplemented
+        return PartitionSpec(*other, *self.partitions) if self._takes(other, "__radd__") else NotImplemented
+
+    def _takes(self, other: Any, method: str) -> bool:
+        """Whether an operand of an addition is a tuple of entries.
+
+        Raises:
+          TypeError: if it is and this spec has sets of axes, of which the tuple says nothing.
+        """
+        if isinstance(other, tuple) and (self.unreduced or self.reduced):
+            raise TypeError(f"a tuple, {other}, cannot be added to {self}, which has {'unreduced' if self.unreduced else 'reduced'} in "
+                            f"`{method}` of PartitionSpec. Use update(partitions=...), or add PartitionSpec(...).")
+        return isinstance(other, tuple)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
         return (isinstance(other, PartitionSpec) and self.partitions == other.partitions and self.unreduced == other.unreduced
-                and self.reduced == other.reduced)
+                and self.reduced == other.reduced and self.unreduced_kind is other.unreduced_kind)
 
     def __hash__(self) -> int:
         return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _from_parts, (self.partitions, self.unreduced, self.reduced)
+        return _from_parts, (self.partitions, self.unreduced, self.reduced, self.unreduced_kind)
 
     def __init_subclass__(cls, **_options: Any) -> None:
         raise TypeError(f"Subclassing `jax.P` is prohibited: specs are compared by their type. Keep a spec in {cls.__name__} instead.")
@@ -163,27 +179,51 @@ class P:
         entries = ", ".join(map(repr, self.partitions)) + ("," if len(self.partitions) == 1 else "")
         sets = [f"{name}={{{', '.join(map(repr, sorted(value, key=str)))}}}"
                 for name, value in (("unreduced", self.unreduced), ("reduced", self.reduced)) if value]
+        if self.unreduced_kind is not None:
+            sets.append(f"unreduced_kind={self.unreduced_kind.name}")
         return f"P({', '.join([*([entries.rstrip(',') if sets else entries] if entries else []), *sets])})"
 
 
 PartitionSpec = P
 
+_specs: WeakValueDictionary[tuple[Any, ...], P] = WeakValueDictionary()
+
+
+def _new_spec(parts: tuple[Any, ...]) -> P:
+    """The spec of these parts, which was not known; where two threads make it at once, the two are equal."""
+    spec, put = object.__new__(P), object.__setattr__
+    for name, value in zip(("partitions", "unreduced", "reduced", "unreduced_kind"), parts):
+        put(spec, name, value)
+    put(spec, "_hash", hash(parts))
+    check_unreduced_kind("PartitionSpec", spec.unreduced_kind, spec.unreduced)
+    if spec.unreduced or spec.reduced:
+        spec._check_sets()
+    _specs[parts] = spec
+    return spec
+
 
 def check_unreduced_kind(name: str, kind: Any, unreduced: frozenset) -> None:
-    """Sums are the only ones that are known here.
+    """A kind goes with axes that are unreduced.
 
     Raises:
       TypeError: if it is no `UnreducedKind`.
       ValueError: if nothing is unreduced.
-      NotImplementedError: for maxima and minima.
     """
+    if kind is None:
+        return
     if not isinstance(kind, UnreducedKind):
-        raise TypeError(f"{name}: unreduced_kind must be an UnreducedKind or None, got {kind!r} of type {type(kind).__name__}")
+        raise TypeError(f"{name}: Expected unreduced_kind to be of type `UnreducedKind`, or None, got {kind!r} of type "
+                        f"{type(kind).__name__}")
     if not unreduced:
         raise ValueError(f"{name}: unreduced_kind is {kind}, but no mesh axis is in unreduced. Leave it out, or name the axes.")
-    if kind is not UnreducedKind.sum:
-        raise NotImplementedError(f"{name}: unreduced_kind={kind} is not supported: only sums can be left open over mesh axes. Take the "
-                                  f"{kind.name}imum with lax.p{kind.name} instead.")
+
+
+def refuse_extrema(name: str, spec: P) -> None:
+    """Raises NotImplementedError for a spec of a maximum or minimum that has not been made: only sums can be left open in programs."""
+    kind = spec.unreduced_kind
+    if kind is not None and kind is not UnreducedKind.sum:
+        raise NotImplementedError(f"{name}: unreduced_kind={kind} of {spec} is not supported: only sums can be left open over mesh axes. "
+                                  f"Take the {kind.name}imum with lax.p{kind.name} instead.")
 
 
 def _normal_entry(entry: Any) -> Any:
@@ -205,5 +245,6 @@ def _normal_set(name: str, value: Any) -> frozenset[Any]:
     return frozenset(value)
 
 
-def _from_parts(partitions: tuple[Any, ...], unreduced: frozenset[Any], reduced: frozenset[Any]) -> PartitionSpec:
-    return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced)
+def _from_parts(partitions: tuple[Any, ...], unreduced: frozenset[Any], reduced: frozenset[Any],
+                unreduced_kind: UnreducedKind | None = None) -> PartitionSpec:
+    return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced, unreduced_kind=unreduced_kind)

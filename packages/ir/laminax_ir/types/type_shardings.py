@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from laminax_ir.options.config import remove_size_one_mesh_axis_from_type
 from laminax_ir.types.abstract_meshes import AbstractMesh, in_use
-from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec
+from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec, refuse_extrema
 
 __all__ = ["TypeSharding", "as_sharding", "axes_text", "axis_text", "in_use", "names_of", "parts_of", "repeated_name",
            "set_sharding_maker", "type_sharding"]
@@ -83,11 +83,13 @@ def type_sharding(sharding: Any, shape: Sequence[int], name: str = "ShapedArray"
       name: the caller, for messages.
 
     Raises:
+      NotImplementedError: if the spec leaves a maximum or minimum open.
       ValueError: if the spec has more entries than the array axes, or an axis does not divide into its parts.
     """
     mesh, spec = getattr(sharding, "mesh", None), getattr(sharding, "spec", None)
     if mesh is None or spec is None or not (mesh.explicit_axes or mesh.manual_axes and (spec.unreduced or spec.reduced)):
         return None
+    refuse_extrema(name, spec)
     if len(spec) > len(shape) and any(spec.partitions[len(shape):]):
         raise ValueError(f"{name}: Length of sharding.spec is over the number of axes: the spec {spec} has {len(spec)} entries, and "
                          f"the array of shape {tuple(shape)} has {len(shape)} axes. "

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec
+from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec, refuse_extrema
 from laminax_ir.types.type_shardings import TypeSharding, set_sharding_maker
 from laminax_runtime import _jaxlib
 from laminax_runtime.arrays.hlo_shardings import REPLICATED, Tiling, are_equal_hlo_shardings, is_replicated, tiled_rank
@@ -368,6 +368,7 @@ def _check_spec(mesh: Any, spec: Any) -> None:
             f"NamedSharding: PartitionSpec {spec} cannot contain `P.UNCONSTRAINED` when no mesh axis_types are `Auto`; the mesh is {mesh}. "
             "Say of each axis how it is split, None for one that is whole."
         )
+    refuse_extrema("NamedSharding", spec)
     seen: set[Any] = set()
     for name in (*spec.names(), *spec.unreduced, *spec.reduced):
         if name not in mesh.axis_names:

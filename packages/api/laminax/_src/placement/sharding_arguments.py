@@ -59,6 +59,9 @@ def normal_tree(name: str, shardings: Any) -> ShardingTree | None:
         if leaf is not None and leaf is not UNSPECIFIED and not isinstance(leaf, (runtime.Sharding, PartitionSpec, Format)):
             raise TypeError(f"jit: {name} leaf specifications are expected to be PartitionSpec instances or None, but got {leaf} of type "
                             f"{type(leaf).__name__}. Shardings serve too.")
+        if isinstance(sharding_of(leaf), runtime.NamedSharding) and sharding_of(leaf).mesh.empty:
+            raise ValueError(f"jit: {name} got an empty NamedSharding: {leaf}. Its mesh has no devices and no axes; give a sharding over a "
+                             "mesh that has, or leave the sharding out.")
         spec = leaf if isinstance(leaf, PartitionSpec) else getattr(sharding_of(leaf), "spec", ())
         if UNCONSTRAINED in spec:
             raise ValueError(f"jit: Unconstrained dims are not allowed when passed to {name}, got {leaf}. Use None there for an axis that "
