@@ -315,7 +315,8 @@ def donation_aliases(jaxpr: Jaxpr, donated: Sequence[bool], kept: Sequence[int],
       The attribute of each donated argument whose buffer can be used, by its index; and the indices of the others, in order.
 
     Raises:
-      ValueError: if the compiler chooses the layout of a donated argument, or of the result that takes its buffer, and not of both.
+      ValueError: if the compiler chooses the layout of a donated argument, or of the result that takes its buffer, and not of both;
+        but where it also chooses how the result is split, it may find that none takes the buffer.
     """
     free: dict[tuple, list[int]] = {}
     for position, v in enumerate(jaxpr.outvars):
@@ -334,7 +335,8 @@ def donation_aliases(jaxpr: Jaxpr, donated: Sequence[bool], kept: Sequence[int],
         position = matching.pop(0)
         given, taken = args.layouts[i] if args.layouts else None, results.layouts[position] if results.layouts else None
         if given != taken:
-            _check_chosen_alike(i, given, position, taken)
+            if args.shardings is None or results.shardings and results.shardings[position] is not None:
+                _check_chosen_alike(i, given, position, taken)
             continue  # the compiler decides whether it can be reused
         if args.shardings is None and results.shardings is None or (
                 args.shardings and results.shardings and args.shardings[i] is not None

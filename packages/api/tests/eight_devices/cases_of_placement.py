@@ -334,6 +334,29 @@ def test_one_flag_of_donation_per_leaf():
             lambda: laminax.device_put((A, A), donate=(True, False), may_alias=(True, True)))
 
 
+def test_donation_to_the_same_devices_in_another_order():
+    other = Mesh(np.array(DEVICES).reshape(2, 4).T, ("a", "b"))
+    x, y = put(A, "x"), put(A, "x")
+    moved, copied = laminax.device_put((x, y), NamedSharding(other, P("b", "a")), donate=(True, False))
+    for array in (moved, copied):
+        assert array.sharding == NamedSharding(other, P("b", "a"))
+        np.testing.assert_array_equal(np.asarray(array), A)
+    assert x.is_deleted() and not y.is_deleted()
+
+
+def test_dealing_an_array_anew_over_its_devices_is_no_transfer():
+    """The parts lie otherwise, and the positions in the list of devices do not."""
+    forth, back = Mesh(np.array(DEVICES), ("a",)), Mesh(np.array(DEVICES[::-1]), ("a",))
+    x = laminax.device_put(A, NamedSharding(forth, P("a")))
+    with laminax.transfer_guard("disallow_explicit"):
+        dealt = laminax.device_put(x, NamedSharding(back, P("a")))
+    assert [shard.device for shard in dealt.addressable_shards] == DEVICES[::-1]
+    np.testing.assert_array_equal(np.asarray(dealt), A)
+    with laminax.transfer_guard("disallow_explicit"), pytest.raises(Exception, match="Disallowed"):
+        laminax.device_put(laminax.device_put(A[:2], NamedSharding(Mesh(DEVICES[:2], "a"), P("a"))),
+                           NamedSharding(Mesh(DEVICES[2:4], "a"), P("a")))
+
+
 def test_arrays_that_are_committed_elsewhere():
     x = laminax.device_put(A, DEVICES[1])
     _refuses("numpy.array: Received incompatible devices.*Move it with device_put", lambda: jnp.array(x, device=DEVICES[2]))

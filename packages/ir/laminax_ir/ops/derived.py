@@ -89,7 +89,7 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
       An array of like_arr's shape and arr's dtype.
 
     Raises:
-      ValueError: if arr has more axes than like_arr.
+      ValueError: if arr has more axes than like_arr, or is split over explicit mesh axes otherwise.
       TypeError: if a size of arr is neither like_arr's nor 1.
 
     Example:
@@ -106,6 +106,11 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     if aval.shape == like.shape:
         return arr
     split = None if like._split is None else like._split.along_explicit_axes()
+    if split is not None and aval._split is not None:
+        offset = like.ndim - aval.ndim
+        if any(entry not in (None, split.spec.partitions[offset + axis]) for axis, entry in enumerate(aval._split.spec.partitions)):
+            raise ValueError(f"broadcast_like: Incompatible types for broadcasting: {aval.str_short()} is split otherwise than "
+                             f"{like.str_short()}. Use reshard on one of them.")
     return broadcast_in_dim(arr, like.shape, range(like.ndim - aval.ndim, like.ndim), out_sharding=split)
 
 

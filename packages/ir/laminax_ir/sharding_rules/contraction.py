@@ -19,7 +19,7 @@ def _dot_general(out: ShapedArray, lhs: ShapedArray, rhs: ShapedArray, *, dimens
     left, right = entries_of(lhs), entries_of(rhs)
     batch = []
     for i, j in zip(lhs_batch, rhs_batch):
-        if left[i] is not None and right[j] is not None and left[i] != right[j]:
+        if left[i] != right[j]:
             refuse("dot_general requires lhs batch dimensions and rhs batch dimensions to have the same sharding, got "
                    f"{listed((lhs, rhs))} with the batch axes {lhs_batch} and {rhs_batch}. Use reshard on one of them.")
         batch.append(left[i] or right[j])

@@ -32,8 +32,8 @@ def _gather(out: ShapedArray, operand: ShapedArray, indices: ShapedArray, *, dim
             _refuse_gather(operand, indices)
         if axis not in gone:
             windows.append(None if is_cut else entry)
-    if of_indices[-1] is not None:
-        _refuse_gather(operand, indices)
+    if any(entry is not None for axis, entry in enumerate(entries_of(indices)) if axis not in dims.start_indices_batching_dims):
+        _refuse_gather(operand, indices)  # its derivative would add over these mesh axes
     found, batch = iter(windows), iter(of_indices[:-1])
     return tuple(next(found) if axis in dims.offset_dims else next(batch) for axis in range(out.ndim))
 

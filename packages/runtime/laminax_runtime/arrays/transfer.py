@@ -204,7 +204,7 @@ def _put_array(x: ArrayImpl, target: Any, aval: ShapedArray | None, weak_type: b
     sharding = x._sharding if target is None else shardings.as_sharding(target)
     if target is not None:
         sharding.check_compatible_aval(x.shape)
-    moved = x if target is None else reshard(x, sharding, _DONATE if donate and _has_memory_of_its_own(sharding) else _REUSE)
+    moved = x if target is None else reshard(x, sharding, _DONATE if donate else _REUSE)
     is_committed = x._committed or target is not None
     weak = x.aval.weak_type if weak_type is None else weak_type
     if moved._committed == is_committed and moved.aval.weak_type == weak and moved._sharding == sharding:
@@ -237,8 +237,10 @@ def reshard(x: ArrayImpl, sharding: shardings.Sharding, copy_semantics: Any = _R
     if not (source.is_fully_addressable and sharding.is_fully_addressable):
         return _reshard_over_processes(x, sharding)
     if _is_same_tiling(source, sharding, x.ndim) and _is_one_client(source, sharding):
-        (moved,) = _jaxlib.batched_copy_to_devices([x], [sharding._internal_device_list], [sharding], [copy_semantics])
-        return moved
+        semantics = copy_semantics if _has_memory_of_its_own(sharding) else _REUSE
+        if source.num_devices > 1 and source.device_set == sharding.device_set:
+            return _copy_within(x, sharding, semantics)
+        return _copy(x, sharding, semantics)
     if source.num_devices == 1 and sharding.is_fully_replicated and sharding.is_fully_addressable and _is_one_client(source, sharding):
         devices = list(sharding._device_assignment)  # a device that has the array already keeps its buffer
         return _jaxlib.batched_device_put(x.aval, sharding, [x] * len(devices), devices, True, False, _SHARE)
@@ -247,7 +249,19 @@ def reshard(x: ArrayImpl, sharding: shardings.Sharding, copy_semantics: Any = _R
     if _has_memory_of_its_own(sharding) and source._internal_device_list == sharding._internal_device_list:
         if _resharder is not None and (moved := _resharder(x, sharding)) is not None:
             return moved
-    return _reshard_by_host(x, sharding)
+    moved = _reshard_by_host(x, sharding)
+    if copy_semantics is _DONATE:
+        x.delete()  # of what was copied nothing is left to be used again, but nor is it the caller's any longer
+    return moved
+
+
+def _copy(x: ArrayImpl, sharding: shardings.Sharding, copy_semantics: Any) -> ArrayImpl:
+    (moved,) = _jaxlib.batched_copy_to_devices([x], [sharding._internal_device_list], [sharding], [copy_semantics])
+    return moved
+
+
+_copy_within = guards.for_programs(_copy)
+"""A copy to the same devices in another order, which a guard of transfers does not refuse."""
 
 
 def _reshard_over_processes(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl:

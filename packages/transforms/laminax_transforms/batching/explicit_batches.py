@@ -18,7 +18,7 @@ def mesh_axes_of(name: str, args: Sequence[Any], in_axes: Sequence[int | None], 
     """The mesh axes that split the mapped axis: the entry of that axis in the specs of the arguments, which must agree.
 
     Raises:
-      ValueError: if they differ, or `spmd_axis_name` is given too and is another.
+      ValueError: if they differ, or split an argument that is not mapped, or `spmd_axis_name` is given too and is another.
     """
     mapped = [(get_aval(x), b) for x, b in zip(args, in_axes) if b is not None]  # an argument that is not mapped may be any object
     entries = [aval._split.spec.partitions[b] for aval, b in mapped if aval._split is not None]
@@ -30,7 +30,19 @@ def mesh_axes_of(name: str, args: Sequence[Any], in_axes: Sequence[int | None], 
     if entry is not None and spmd_name is not None and not _is_named_so(spmd_name, entry):
         raise ValueError(f"{name}: Only one of spmd_axis_name or arrays sharded on `Explicit` mesh axis type is allowed. Got "
                          f"spmd_axis_name={spmd_name!r} and arrays sharded over {entry!r}. Leave spmd_axis_name out.")
+    if entry is not None:
+        _check_unmapped(name, entry, [x for x, b in zip(args, in_axes) if b is None])
     return entry
+
+
+def _check_unmapped(name: str, entry: Any, args: Sequence[Any]) -> None:
+    """The examples' operands are whole along the mesh axes over which the batch is split: each device has some of the examples."""
+    for x in args:
+        split = getattr(getattr(x, "aval", None), "_split", None)
+        if split is not None and set(names_of(entry)) & set(split.spec.names()):
+            raise ValueError(f"{name}: Unmapped values passed to vmap cannot be sharded along the mesh axis you are vmapping over. Got type: "
+                             f"{get_aval(x).str_short()} with in_axes None, and a mapped axis that is split over {entry!r}. Use reshard "
+                             "on it first.")
 
 
 def _is_named_so(spmd_name: Hashable, entry: Any) -> bool:

@@ -81,6 +81,22 @@ def check_sums_are_kept(name: str, x: Any, out_sharding: Any) -> None:
                              f"{spec} and operand type: {get_aval(x).str_short()}. Use reshard before or after.")
 
 
+def check_not_split(x: Any, axes: Sequence[int], message: str) -> None:
+    """Raises ShardingTypeError with a message if an array is split over explicit mesh axes along some of its axes.
+
+    While it is resolved how results are split, nothing is refused.
+    """
+    split = get_aval(x)._split
+    if split is not None and any(split.spec.partitions[axis] is not None for axis in axes) and not explicit_axes.is_resolving.value:
+        raise ShardingTypeError(f"{message} Got {get_aval(x).str_short()}. Use reshard on it first.")
+
+
+def entries_asked_for(out_sharding: Any, ndim: int) -> tuple:
+    """Per axis of a result of a rank the mesh axes that a user's `out_sharding` splits it over."""
+    entries = getattr(out_sharding, "spec", out_sharding).partitions
+    return (*entries, *[None] * (ndim - len(entries)))
+
+
 def open_zeros(shape: Sequence[int], dtype: Any) -> Any:
     """Zeros, to which terms of a sum are added: in the `compute` of `split_result`, they are terms along the mesh axes that the user
     leaves open.

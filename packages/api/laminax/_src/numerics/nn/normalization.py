@@ -12,10 +12,11 @@ from laminax_ir.ops.elementwise import rsqrt
 from laminax_ir.options import config
 from laminax_ir.tracing.user_warnings import warn_at_user
 from laminax_ir.types import dtypes
-from laminax_ir.types.errors import ShapeError
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.errors import ShapeError, ShardingTypeError
 from laminax_transforms import custom_jvp, stop_gradient
 
-from laminax._src.numerics.floor import fused, split_result
+from laminax._src.numerics.floor import entries_asked_for, fused, split_result
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import concrete_int, inexact, user_dtype
 from laminax._src.numerics.numpy.logarithmic_sums import logsumexp
@@ -160,6 +161,7 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, a
 
     Raises:
       ShapeError: if num_classes is negative.
+      ShardingTypeError: if out_sharding splits the axes of x otherwise than x is split.
       ConcretizationTypeError: if it is traced.
 
     Example:
@@ -168,6 +170,7 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, a
              [1., 0., 0.]], dtype=float32)
     """
     if out_sharding is not None:
+        _check_split_as_indices(x, out_sharding, operator.index(axis))
         return split_result("one_hot", out_sharding, lambda: one_hot(x, num_classes, dtype=dtype, axis=axis))
     num_classes = concrete_int("one_hot", "the number in jax.nn.one_hot argument `num_classes`", num_classes)
     if isinstance(num_classes, int) and num_classes < 0:
@@ -177,6 +180,17 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, a
         warn_at_user(f"jax.nn.one_hot input should be integer-typed; got dtype={x.dtype}. Other indices are deprecated: convert them "
                      "with x.astype(int).", DeprecationWarning)
     return _one_hot(x, num_classes=num_classes, dtype=user_dtype("one_hot", float if dtype is None else dtype), axis=operator.index(axis))
+
+
+def _check_split_as_indices(x: ArrayLike, out_sharding: Any, axis: int) -> None:
+    """Raises ShardingTypeError unless `out_sharding` splits the indices' axes of the result of `one_hot` as the indices are split."""
+    aval = get_aval(x if hasattr(x, "dtype") else jnp.asarray(x))
+    entries = None if aval._split is None else aval._split.spec.partitions
+    asked = list(entries_asked_for(out_sharding, aval.ndim + 1))
+    del asked[axis:axis + 1 or None]  # an axis that is out of range is refused later
+    if entries is not None and tuple(asked) != entries:
+        raise ShardingTypeError("one_hot: The input part of spec in out_sharding should match the spec of `x`. Got x of type "
+                                f"{aval.str_short()}, and {out_sharding}, in which it is {tuple(asked)}. Use reshard on x, or on the result.")
 
 
 @fused(static_argnames=("num_classes", "dtype", "axis"))

@@ -13,7 +13,7 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.types.avals import get_aval
 
-from laminax._src.numerics.floor import fused
+from laminax._src.numerics.floor import check_not_split, fused
 from laminax._src.numerics.numpy.arguments import convert, dtype_of, ensure_array, one_axis, refuse_out, shape_of, strong, user_dtype
 from laminax._src.numerics.numpy.nan_reductions import without_nan
 from laminax._src.numerics.numpy.reducing import BOOL, static_axis, sum_dtype
@@ -84,6 +84,7 @@ def _cumulative_reduction(a: ArrayLike, name: str, axis: int | None, dtype: np.d
                           fill: int | None) -> Array:
     a = ensure_array(name, a)
     if axis is None:
+        check_not_split(a, range(len(shape_of(a))), f"The input should be fully replicated when axis is not specified to {name}.")
         a = shape_ops.reshape(a, (math.prod(shape_of(a)),))
         axis = 0
     axis = one_axis(name, axis, len(shape_of(a)))

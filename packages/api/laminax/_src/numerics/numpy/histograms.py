@@ -17,8 +17,9 @@ from laminax_ir.options import config
 from laminax_ir.symbolic.symbolic_dims import size_of
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
+from laminax_ir.types.errors import ShardingTypeError
 
-from laminax._src.numerics.floor import fused, open_zeros, split_result
+from laminax._src.numerics.floor import entries_asked_for, fused, open_zeros, split_result
 from laminax._src.numerics.numpy import reductions
 from laminax._src.numerics.numpy.arguments import (
     as_array,
@@ -54,9 +55,10 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
       weights: what each counts, by default 1.
       minlength: the least length of the result.
       length: the length of the result, for traced arrays; greater integers are not counted.
-      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+      out_sharding: over which explicit mesh axes the counts are left open, a partition spec or a `NamedSharding`.
 
     Raises:
+      ShardingTypeError: if out_sharding splits the result.
       ConcretizationTypeError: if x is traced and length is not given.
       TypeError: if x does not hold integers.
 
@@ -65,6 +67,9 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
       Array([1, 0, 2, 0], dtype=int32)
     """
     if out_sharding is not None:
+        if any(entries_asked_for(out_sharding, 1)):
+            raise ShardingTypeError("bincount: the result can only be fully replicated or fully unreduced, since each device counts in the "
+                                    f"whole of it; got out_sharding={out_sharding}. Use reshard on the result.")
         return split_result("bincount", out_sharding, lambda: bincount(x, weights, minlength, length=length), leaves_sums=True)
     x = ensure_array("bincount", x)
     if not is_kind(x, dtypes.integer) and dtype_of(x) != np.bool_:

@@ -12,7 +12,7 @@ from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.symbolic.symbolic_dims import SymbolicDim
 from laminax_ir.tracing.trace import Tracer
 
-from laminax._src.numerics.floor import fused
+from laminax._src.numerics.floor import check_not_split, fused
 from laminax._src.numerics.numpy.arguments import (
     as_array,
     concrete_int,
@@ -414,6 +414,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple:
     if not x.shape:
         raise ValueError("Unstack requires arrays with rank > 0, however a scalar array was passed.")
     axis = one_axis("unstack", axis, len(x.shape))
+    check_not_split(x, (axis,), f"unstack operand cannot be sharded on the unstacking axis, which is {axis}.")
     return tuple(_unstack(x, axis=axis))
 
 

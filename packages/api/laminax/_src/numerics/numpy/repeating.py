@@ -18,7 +18,7 @@ from laminax_ir.symbolic.symbolic_dims import SymbolicDim, size_of
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
-from laminax._src.numerics.floor import fused, split_result
+from laminax._src.numerics.floor import check_not_split, fused, split_result
 from laminax._src.numerics.numpy.arguments import (
     as_array,
     axis_tuple,
@@ -161,6 +161,7 @@ def _roll(a: Any, shift: Any, axis: Any) -> Any:
     if not shape:
         return a
     axes = tuple(one_axis("roll", i, len(shape)) for i in ((axis,) if np.ndim(axis) == 0 else axis))
+    check_not_split(a, axes, f"roll: `a` cannot be sharded on the axis being rolled over, which is {axis}.")
     if isinstance(shift, (list, tuple)):
         shifts = list(shift)
     elif np.ndim(shift := ensure_array("roll", shift)):
