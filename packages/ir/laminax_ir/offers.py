@@ -169,7 +169,7 @@ OFFERS: dict[str, str] = {
         HiPspec HiType MappingSpec batched_type lo_avals lowered_values raised_values register_hitype types_in_use""",
     "types.manual_axis_types": "ManualAxisType",
     "types.memory_spaces": "HOST_KIND MemorySpace kind_of_space space_of_kind",
-    "types.partition_specs": "P PartitionSpec UNCONSTRAINED UnreducedKind",
+    "types.partition_specs": "P PartitionSpec UNCONSTRAINED UnreducedKind refuse_extrema",
     "types.python_scalars": "check_has_truth_value check_is_index check_is_scalar",
     "types.ref_types": "AbstractRef",
     "types.shape_dtype_structs": "ShapeDtypeStruct",

@@ -335,7 +335,9 @@ def donation_aliases(jaxpr: Jaxpr, donated: Sequence[bool], kept: Sequence[int],
         position = matching.pop(0)
         given, taken = args.layouts[i] if args.layouts else None, results.layouts[position] if results.layouts else None
         if given != taken:
-            if args.shardings is None or results.shardings and results.shardings[position] is not None:
+            is_split_as_chosen = (args.shardings is not None and args.shardings[i] is not None
+                                  and (results.shardings is None or results.shardings[position] is None))
+            if not is_split_as_chosen:
                 _check_chosen_alike(i, given, position, taken)
             continue  # the compiler decides whether it can be reused
         if args.shardings is None and results.shardings is None or (

@@ -1,5 +1,7 @@
 """Meshes of `make_mesh`, whose axes are explicit as in JAX: what functions that take shardings and meshes make of them, and refuse."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -58,6 +60,35 @@ def test_in_shardings_place_arguments_and_types_are_the_arguments():
         with pytest.raises(ValueError, match="does not match the sharding on the respective arg"):
             laminax.jit(f, in_shardings=P("x"))(put("y"))
     assert seen[:3] == ["f32[8,4]", "f32[8,4]", "f32[8@x,4]"]
+
+
+def test_stages_say_how_arguments_are_split_when_they_are_placed():
+    fun = laminax.jit(lambda x, y: x * 2 + y, in_shardings=(on("x"), None))
+    lowered = fun.lower(A, put(None, "y"))
+    for stage in (lowered, lowered.compile()):
+        assert [aval.sharding.spec for aval in stage.in_avals[0]] == [P("x", None), P(None, "y")]
+    check(lowered.compile()(A, put(None, "y")), 3 * A, None, "y")
+
+
+def test_structs_whose_spec_is_of_the_mesh_that_is_set():
+    struct = laminax.ShapeDtypeStruct((8, 4), np.float32, sharding=P("x"))
+    assert "P('x',)" in repr(struct) and struct.update(dtype=np.int32) == laminax.ShapeDtypeStruct((8, 4), np.int32, sharding=P("x"))
+    with laminax.set_mesh(MESH):
+        assert struct.sharding == struct.format.sharding == on("x")
+        assert pickle.loads(pickle.dumps(struct)) == struct and laminax.typeof(struct).sharding.spec == P("x", None)
+    with laminax.set_mesh(laminax.make_mesh((8,), "other")), pytest.raises(ValueError, match="Resource axis: x.*not found in mesh"):
+        _ = struct.sharding
+    with pytest.raises(TypeError, match="When specifying PartitionSpec to `ShapeDtypeStruct`, the context mesh cannot be empty"):
+        _ = struct.sharding
+
+
+def test_explicit_axes_of_one_device_stay_in_the_types_of_results():
+    """Beside automatic axes the compiler chooses shardings, and its form of them leaves such axes out."""
+    mesh = laminax.make_mesh((1, 2), ("one", "auto"), (AxisType.Explicit, AxisType.Auto))
+    with laminax.set_mesh(mesh):
+        made = laminax.jit(lambda: jnp.ones((2, 2), out_sharding=P("one", None)))()
+        assert made.sharding == laminax.typeof(made).sharding.update(mesh=mesh) == NamedSharding(mesh, P("one", None))
+        assert laminax.jit(lambda x: x + 1)(made).sharding == made.sharding
 
 
 def test_shard_map_takes_arguments_that_are_split_as_it_says():

@@ -97,8 +97,8 @@ class P:
         split = set(self.names())
         for what, names in (("unreduced", self.unreduced), ("reduced", self.reduced)):
             if split & names:
-                raise ValueError(f"PartitionSpec: partitions cannot overlap with {what}: {sorted(split & names, key=str)} cannot both split "
-                                 f"an axis and be in {what}; got {self!r}")
+                raise ValueError(f"PartitionSpec: partitions cannot overlap with {what}: {sorted(split & names, key=str)} cannot both "
+                                 f"split an axis and be in {what}; got {self!r}")
         if self.unreduced & self.reduced:
             raise ValueError(f"PartitionSpec: {sorted(self.unreduced & self.reduced, key=str)} cannot be both in unreduced and in "
                              f"reduced; got {self!r}")

@@ -12,6 +12,7 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.array_layouts import AUTO, Format
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_ir.types.type_shardings import sharding_of_spec
 
 if TYPE_CHECKING:
     from laminax_ir.types.manual_axis_types import ManualAxisType
@@ -38,7 +39,7 @@ class ShapeDtypeStruct:
       ShapeDtypeStruct(shape=(2, 3), dtype=float32)
     """
 
-    __slots__ = ("shape", "dtype", "sharding", "weak_type", "named_shape", "manual_axis_type", "is_ref", "_layout")
+    __slots__ = ("shape", "dtype", "_sharding", "weak_type", "named_shape", "manual_axis_type", "is_ref", "_layout")
 
     counts_by_dtype = True  # in promotion it is as strong as its dtype, unlike an array that it describes; so it is in JAX
 
@@ -56,12 +57,12 @@ class ShapeDtypeStruct:
             if sharding.layout is AUTO:
                 raise TypeError("ShapeDtypeStruct: `Layout.AUTO` cannot be used in place of a device-local layout in a "
                                 f"`ShapeDtypeStruct`. Got {sharding}. Give it to jit's in_shardings.")
-            self._layout, self.sharding = sharding.layout, sharding.sharding
+            self._layout, self._sharding = sharding.layout, sharding.sharding
         else:
-            self._layout, self.sharding = None, sharding
-        spec = getattr(self.sharding, "spec", self.sharding)
+            self._layout, self._sharding = None, sharding
+        spec = getattr(self._sharding, "spec", self._sharding)
         if isinstance(spec, PartitionSpec) and len(spec) > len(self.shape):
-            raise ValueError(f"ShapeDtypeStruct: Sharding {self.sharding} is only valid for values of rank at least {len(spec)}, but was "
+            raise ValueError(f"ShapeDtypeStruct: Sharding {self._sharding} is only valid for values of rank at least {len(spec)}, but was "
                              f"applied to a value of rank {len(self.shape)}, of the shape {self.shape}. Shorten the spec.")
         self.weak_type: bool = weak_type
         self.named_shape: dict[Any, int] = {} if named_shape is None else dict(named_shape)
@@ -78,7 +79,7 @@ class ShapeDtypeStruct:
           x: an array, a tracer, a struct, a reference, or a number.
         """
         if isinstance(x, ShapeDtypeStruct):
-            return cls(x.shape, x.dtype, sharding=x.format if x._layout is not None else x.sharding, weak_type=x.weak_type,
+            return cls(x.shape, x.dtype, sharding=x._place, weak_type=x.weak_type,
                        named_shape=x.named_shape, manual_axis_type=x.manual_axis_type, is_ref=x.is_ref)
         aval = get_aval(x)
         sharding = aval.sharding if aval._split is not None else x.format if getattr(x, "_committed", False) else None
@@ -88,9 +89,30 @@ class ShapeDtypeStruct:
                    is_ref=not isinstance(aval, ShapedArray))
 
     @property
+    def sharding(self) -> Any:
+        """How it is split over devices, or None; a partition spec says it of the mesh that is set when this is asked.
+
+        Raises:
+          TypeError: if it was given as a partition spec, and no mesh is set.
+          ValueError: if the mesh that is set has not the axes of the spec.
+        """
+        given = self._sharding
+        if not isinstance(given, PartitionSpec):
+            return given
+        if (found := sharding_of_spec(given)) is None:
+            raise TypeError("When specifying PartitionSpec to `ShapeDtypeStruct`, the context mesh cannot be empty; got "
+                            f"{self}. Set a mesh with set_mesh(mesh), or give NamedSharding(mesh, spec).")
+        return found
+
+    @property
     def format(self) -> Format:
         """The layout and the sharding, each None where it is not known."""
         return Format(self._layout, self.sharding)
+
+    @property
+    def _place(self) -> Any:
+        """The sharding, or sharding and layout, as they were given."""
+        return self._sharding if self._layout is None else Format(self._layout, self._sharding)
 
     @property
     def size(self) -> int:
@@ -102,10 +124,9 @@ class ShapeDtypeStruct:
 
     def update(self, **changes: Any) -> ShapeDtypeStruct:
         """The same struct with the given fields changed."""
-        fields = {name: getattr(self, name) for name in self.__slots__ if name != "_layout"} | changes
-        if self._layout is not None and "sharding" not in changes:
-            fields["sharding"] = self.format
-        elif self._layout is not None and not isinstance(changes["sharding"], Format):
+        fields = {name: getattr(self, name) for name in self.__slots__ if not name.startswith("_")}
+        fields = {**fields, "sharding": self._place, **changes}
+        if "sharding" in changes and self._layout is not None and not isinstance(changes["sharding"], Format):
             raise ValueError(f"updating ShapeDtypeStruct: it has a layout, {self._layout}, which may not go with the sharding "
                              f"{changes['sharding']}. Give sharding a Format, of a layout and a sharding.")
         return ShapeDtypeStruct(fields.pop("shape"), fields.pop("dtype"), **fields)
@@ -116,7 +137,7 @@ class ShapeDtypeStruct:
         return self.shape[0]
 
     def _key(self) -> tuple[Any, ...]:
-        return (self.shape, self.dtype, self.sharding, self.weak_type, tuple(self.named_shape.items()), self._layout,
+        return (self.shape, self.dtype, self._sharding, self.weak_type, tuple(self.named_shape.items()), self._layout,
                 self.manual_axis_type, self.is_ref)
 
     def __eq__(self, other: object) -> bool:
@@ -128,7 +149,7 @@ class ShapeDtypeStruct:
     def __repr__(self) -> str:
         name = getattr(self.dtype, "name", str(self.dtype))
         extra = f", named_shape={self.named_shape}" if self.named_shape else ""
-        extra += f", sharding={self.sharding}" if self.sharding is not None else ""
+        extra += f", sharding={self._sharding}" if self._sharding is not None else ""
         extra += f", format={self._layout}" if self._layout is not None else ""
         extra += ", weak_type=True" if self.weak_type else ""
         extra += f", manual_axis_type={self.manual_axis_type}" if self.manual_axis_type is not None else ""

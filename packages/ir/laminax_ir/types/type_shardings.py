@@ -16,7 +16,7 @@ from laminax_ir.types.abstract_meshes import AbstractMesh, in_use
 from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec, refuse_extrema
 
 __all__ = ["TypeSharding", "as_sharding", "axes_text", "axis_text", "in_use", "names_of", "parts_of", "repeated_name",
-           "set_sharding_maker", "type_sharding"]
+           "set_sharding_maker", "sharding_of_spec", "type_sharding"]
 
 
 class TypeSharding(NamedTuple):
@@ -170,13 +170,28 @@ def _without_runtime(sharding: TypeSharding | None, ndim: int) -> TypeSharding:
     return sharding or TypeSharding(AbstractMesh((), ()), PartitionSpec(*[None] * ndim))
 
 
+def _no_mesh(spec: PartitionSpec) -> None:
+    """What a spec means where no runtime, which has the devices of meshes, is loaded."""
+
+
 _make_sharding: Callable[[TypeSharding | None, int], Any] = _without_runtime
+_sharding_of_spec: Callable[[PartitionSpec], Any] = _no_mesh
 
 
-def set_sharding_maker(make: Callable[[TypeSharding | None, int], Any]) -> None:
-    """Registers the function that makes what `aval.sharding` returns: `make(sharding, ndim)`, where `sharding` has explicit axes alone."""
-    global _make_sharding
-    _make_sharding = make
+def set_sharding_maker(make: Callable[[TypeSharding | None, int], Any], of_spec: Callable[[PartitionSpec], Any]) -> None:
+    """Registers the functions that make shardings.
+
+    Args:
+      make: makes what `aval.sharding` returns: `make(sharding, ndim)`, where `sharding` has explicit axes alone.
+      of_spec: makes the sharding that a spec means over the mesh that is set; None where none is.
+    """
+    global _make_sharding, _sharding_of_spec
+    _make_sharding, _sharding_of_spec = make, of_spec
+
+
+def sharding_of_spec(spec: PartitionSpec) -> Any:
+    """The sharding that a spec means over the mesh that is set; None where none is."""
+    return _sharding_of_spec(spec)
 
 
 def as_sharding(sharding: TypeSharding | None, ndim: int) -> Any:

@@ -400,7 +400,11 @@ def _sharding_of_type(split: TypeSharding | None, ndim: int) -> NamedSharding:
             else NamedSharding(split.mesh, split.spec))
 
 
-set_sharding_maker(_sharding_of_type)
+def _over_current_mesh(spec: PartitionSpec) -> NamedSharding | None:
+    return None if (mesh := meshes.current_mesh()) is None else NamedSharding(mesh, spec)
+
+
+set_sharding_maker(_sharding_of_type, _over_current_mesh)
 
 
 # --- an XLA sharding ---

@@ -22,12 +22,13 @@ from laminax_ir.types.abstract_meshes import AxisType
 from laminax_ir.types.array_layouts import in_use as layouts_in_use
 from laminax_ir.types.avals import ShapedArray, aval_in, placed_aval
 from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
+from laminax_ir.types.type_shardings import names_of
 from laminax_runtime import _jaxlib
 from laminax_runtime.arrays import layouts, shardings, transfer
 from laminax_runtime.arrays.arrays import ArrayImpl
 from laminax_runtime.arrays.hlo_shardings import REPLICATED
 from laminax_runtime.arrays.named_shardings import as_given
-from laminax_runtime.backends import ffi, placement, processes, topologies
+from laminax_runtime.backends import ffi, meshes, placement, processes, topologies
 from laminax_runtime.base import options
 from laminax_runtime.compiling import watched
 from laminax_runtime.compiling.compile_options import options_for
@@ -134,14 +135,27 @@ def _result_shardings(given: tuple[shardings.Sharding | None, ...], loaded: _jax
 
 
 def _as_long_as_its_type(sharding: shardings.Sharding, aval: ShapedArray) -> shardings.Sharding:
-    """The sharding that the compiler chose. If it is the type's, it has an entry for each axis again: XLA's form drops the last ones."""
+    """The sharding that the compiler chose. If it is the type's, it has an entry for each axis again: XLA's form drops the last ones, and
+    mesh axes of one device, which the type may name.
+    """
     if aval._split is None or not any(aval._split.spec.partitions) or not isinstance(sharding, shardings.NamedSharding):
         return sharding
     missing = aval.ndim - len(sharding.spec)
-    spec = sharding.spec.update(partitions=(*sharding.spec, *(None,) * missing))
-    if missing <= 0 or spec.partitions != aval._split.spec.partitions:
+    typed, found = aval._split.spec.partitions, (*sharding.spec, *(None,) * missing)
+    entries = tuple([_with_axes_of_one(chosen, entry, sharding.mesh) for chosen, entry in zip(found, typed)])
+    if missing <= 0 and entries == found or entries == found != typed:
         return sharding
-    return shardings.NamedSharding(sharding.mesh, spec, memory_kind=sharding.memory_kind)
+    return sharding.update(spec=sharding.spec.update(partitions=entries))
+
+
+def _with_axes_of_one(chosen: Any, typed: Any, mesh: meshes.Mesh) -> Any:
+    """An entry that the compiler chose, and the mesh axes of one device that the type has there; in the type's order if they are all."""
+    ones = [name for name in names_of(typed) if mesh.shape.get(name) == 1 and name not in names_of(chosen)]
+    if not ones:
+        return chosen
+    if [name for name in names_of(typed) if name not in ones] == [*names_of(chosen)]:
+        return typed
+    return (*ones, *names_of(chosen))
 
 
 def _with_inspections(text: str, convention: CallingConvention, assignment: tuple[placement.Device, ...],

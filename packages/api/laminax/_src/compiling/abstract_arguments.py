@@ -5,11 +5,9 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
-import laminax_runtime as runtime
 from laminax_ir.tracing.trace import Tracer, axis_size
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, aval_in, placed_aval, register_value_type
-from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_ir.types.ref_types import AbstractRef
 from laminax_ir.types.shape_dtype_structs import ShapeDtypeStruct
 
@@ -23,7 +21,7 @@ def as_abstract(x: Any) -> Any:
     if isinstance(x, ShapeDtypeStruct) or (hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "aval")
                                            and not hasattr(x, "__array__")):
         dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.requested_dtype(x.dtype, fun_name="ShapeDtypeStruct")
-        sharding = _on_current_mesh(getattr(x, "sharding", None), x)
+        sharding = getattr(x, "sharding", None)
         mat = getattr(x, "manual_axis_type", None)
         named = {name: axis_size(name) for name in mat.varying} if mat is not None else None
         aval = placed_aval(ShapedArray(x.shape, dtype, getattr(x, "weak_type", False), named_shape=named), sharding)
@@ -33,16 +31,6 @@ def as_abstract(x: Any) -> Any:
             return AvalHolder(aval_in(aval, x.memory_space))
         return AvalHolder(aval, sharding, getattr(x, "_layout", None))
     return x
-
-
-def _on_current_mesh(sharding: Any, x: Any) -> Any:
-    """The sharding of a struct; a partition spec refers to the mesh that is set."""
-    if not isinstance(sharding, PartitionSpec):
-        return sharding
-    if (mesh := runtime.current_mesh()) is None:
-        raise TypeError(f"lower: When specifying PartitionSpec to `ShapeDtypeStruct`, the context mesh cannot be empty; got {x}. Set a "
-                        "mesh with set_mesh(mesh), or give NamedSharding(mesh, spec).")
-    return runtime.NamedSharding(mesh, sharding)
 
 
 class AvalHolder:

@@ -13,8 +13,9 @@ from laminax_ir.recording.type_lowering import has_hi_types
 from laminax_ir.symbolic.sized_programs import value_at_sizes
 from laminax_ir.symbolic.symbolic_dims import is_constant_shape
 from laminax_ir.types.arguments import check_hashable
-from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.avals import ShapedArray, get_aval, split_aval
 from laminax_ir.types.hi_types import HiType
+from laminax_ir.types.type_shardings import in_use
 
 from laminax._src.compiling.abstract_arguments import AvalHolder
 from laminax._src.compiling.abstract_calls import as_struct
@@ -118,12 +119,21 @@ def _sharding_of_type(aval: ShapedArray) -> runtime.NamedSharding | None:
     return None if (split := getattr(aval, "_split", None)) is None else runtime.NamedSharding(split.mesh, split.spec)
 
 
+def _as_placed(signature: Signature, where: runtime.Device | Partitioning) -> Signature:
+    """The signature of a function that is placed: with the explicit mesh axes over which its arguments are split when it is called."""
+    if not in_use or not isinstance(where, Partitioning):
+        return signature
+    avals = tuple([split_aval(aval, s) if isinstance(aval, ShapedArray) and isinstance(s, runtime.NamedSharding) else aval
+                   for aval, s in zip(signature.in_avals, where.in_shardings)])
+    return signature if avals == signature.in_avals else signature.replace(in_avals=avals)
+
+
 class Lowered(Stage):
     """A function lowered to StableHLO for given argument types; compile it with `compile`."""
 
     def __init__(self, stage: Traced, module: LoweredModule, where: runtime.Device | Partitioning, traced: TracedFunction,
                  call: Call, ref_use: RefUse | HiTypeUse | None) -> None:
-        super().__init__(stage._signature)
+        super().__init__(_as_placed(stage._signature, where))
         self._jit_function = stage._jit_function
         self._traced = traced
         self._call = call

@@ -116,9 +116,9 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
     if not (hasattr(a, "shape") and hasattr(a, "dtype")):
         a = ensure_array("full_like", a)
     dtype = user_dtype("full_like", dtype)
-    if device is None and shape is None and isinstance(a, ShapeDtypeStruct) and _is_without_devices(a.sharding):
+    if device is None and shape is None and isinstance(a, ShapeDtypeStruct) and _is_without_devices(a._sharding):
         plain = ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type, manual_axis_type=a.manual_axis_type)
-        return split_result("full_like", a.sharding, lambda: full_like(plain, fill_value, dtype))
+        return split_result("full_like", a._sharding, lambda: full_like(plain, fill_value, dtype))
     if device is None and shape is None and isinstance(a, (runtime.ArrayImpl, ShapeDtypeStruct)) and not (a.weak_type or is_tracing()):
         device = a.sharding if getattr(a, "committed", True) else None
     if type(fill_value) in dtypes.python_scalar_types or np.ndim(fill_value) == 0:
