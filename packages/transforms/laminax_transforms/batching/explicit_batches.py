@@ -40,9 +40,9 @@ def _check_unmapped(name: str, entry: Any, args: Sequence[Any]) -> None:
     for x in args:
         split = getattr(getattr(x, "aval", None), "_split", None)
         if split is not None and set(names_of(entry)) & set(split.spec.names()):
-            raise ValueError(f"{name}: Unmapped values passed to vmap cannot be sharded along the mesh axis you are vmapping over. Got type: "
-                             f"{get_aval(x).str_short()} with in_axes None, and a mapped axis that is split over {entry!r}. Use "
-                             "reshard on it first.")
+            raise ValueError(f"{name}: Unmapped values passed to vmap cannot be sharded along the mesh axis you are vmapping over. "
+                             f"Got type: {get_aval(x).str_short()} with in_axes None, and a mapped axis that is split over {entry!r}. "
+                             "Use reshard on it first.")
 
 
 def _is_named_so(spmd_name: Hashable, entry: Any) -> bool:

@@ -189,8 +189,9 @@ def _check_split_as_indices(x: ArrayLike, out_sharding: Any, axis: int) -> None:
     asked = list(entries_asked_for(out_sharding, aval.ndim + 1))
     del asked[axis:axis + 1 or None]  # an axis that is out of range is refused later
     if entries is not None and tuple(asked) != entries:
-        raise ShardingTypeError("one_hot: The input part of spec in out_sharding should match the spec of `x`. Got x of "
-                                f"type {aval.str_short()} and {out_sharding}, in which it is {tuple(asked)}. Use reshard on x or on the result.")
+        raise ShardingTypeError("one_hot: The input part of spec in out_sharding should match the spec of `x`. Got x of type "
+                                f"{aval.str_short()} and {out_sharding}, in which it is {tuple(asked)}. "
+                                "Use reshard on x or on the result.")
 
 
 @fused(static_argnames=("num_classes", "dtype", "axis"))
