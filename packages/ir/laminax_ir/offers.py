@@ -97,7 +97,7 @@ OFFERS: dict[str, str] = {
         Atom ClosedJaxpr DropVar Jaxpr JaxprEqn Literal Var called_program jaxprs_among joined_effects no_effects programs_within
         subjaxprs""",
     "programs.primitive": "Primitive RuleTable Trait effects_rule shape_rule",
-    "programs.result_types": "is_explicit typed_results",
+    "programs.result_types": "has_sums is_explicit typed_results",
     "pytrees.pytree": """
         * DictKey Partial PyTreeDef __all__ broadcast_over broadcast_prefix dispatch_registry flatten flatten_axes
         flatten_one_level is_tree_node keystr leaf_paths make_from_node_data_and_children mismatch_details

@@ -236,3 +236,15 @@ def test_indexing_a_split_array_for_one_element():
         check(run(lambda x: x[:1, :1])(put("x", "y")), A[:1, :1])
         with pytest.raises(ShardingTypeError, match="not divisible by mesh axes"):
             run(lambda x: x[:3])(put("x", "y"))
+
+
+def test_cotangents_of_sums_are_split_as_what_was_summed():
+    """Each device made the whole broadcast first."""
+    grad = laminax.grad(lambda x: jnp.sum(x * x.sum(1, keepdims=True)))
+    x = put("x", "y")
+    program = laminax.jit(grad).trace(x).jaxpr
+    made = [eqn.outvars[0].aval.sharding.spec for eqn in program.eqns if eqn.primitive.name == "broadcast_in_dim"]
+    assert P("x", "y") in made and P(None, None) not in made
+    expected = 2 * np.broadcast_to(A.sum(1, keepdims=True), A.shape)
+    check(laminax.jit(grad)(x), expected, "x", "y")
+    check(laminax.vmap(laminax.grad(lambda row: jnp.sum(row) ** 2))(x), expected, "x", "y")

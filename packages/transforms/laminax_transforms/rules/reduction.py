@@ -17,6 +17,7 @@ from laminax_ir.ops.shape import broadcast_in_dim, concatenate, full, reshape, t
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive
+from laminax_ir.programs.result_types import has_sums
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
@@ -43,7 +44,9 @@ define_zero_derivative(op.reduce_and_p, op.reduce_or_p, op.reduce_xor_p, op.argm
 
 @transpose_rule(op.reduce_sum_p)
 def _reduce_sum_transpose(ct: Any, x: Any, *, axes: tuple[int, ...], out_sharding: Any) -> list[Any]:
-    return [broadcast_in_dim(ct, x.shape, kept_axes(len(x.shape), axes))]
+    split = x._split  # said at once, lest each device makes the whole
+    is_plain = split is not None and not split.has_sums and not has_sums(get_aval(ct))
+    return [broadcast_in_dim(ct, x.shape, kept_axes(len(x.shape), axes), out_sharding=split.along_explicit_axes() if is_plain else None)]
 
 
 def kept_axes(ndim: int, axes: Sequence[int]) -> tuple[int, ...]:
