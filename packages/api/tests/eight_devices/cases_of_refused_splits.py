@@ -71,6 +71,20 @@ def test_broadcasts_to_what_is_split_otherwise():
             lax.broadcast_like(put(A[0], "y"), like)
 
 
+def test_a_program_runs_on_one_number_of_devices():
+    def f(x):
+        with Mesh(np.array(DEVICES[:1]), "x"):
+            return x * 2
+
+    with MESH, pytest.raises(ValueError, match="cannot change the size of the mesh while a function is traced.*has 1 devices.*has 8"):
+        laminax.jit(f)(A)
+    with MESH, Mesh(np.array(DEVICES[:1]), "x"):  # between programs it can
+        pass
+    split = NamedSharding(MESH.abstract_mesh, P("x", "y"))
+    with pytest.raises(ValueError, match="Length of device assignment, 1, is not equal to the size of the mesh, 8"):
+        laminax.jit(lambda key: laminax.random.normal(key, (8, 4), out_sharding=split))(laminax.random.key(0))
+
+
 def test_empty_meshes():
     with pytest.raises(ValueError, match="jit: out_shardings got an empty NamedSharding"):
         laminax.jit(lambda x: x, out_shardings=NamedSharding(laminax.sharding.get_mesh(), P()))

@@ -114,10 +114,21 @@ class Mesh(Restoring, NamedGrid):
         return _entered_mesh.get_local()
 
     def _change(self) -> Mesh:
-        """Makes this the mesh of `pjit` and of the partition specs of `with_sharding_constraint`; `set_mesh` is the newer way."""
+        """Makes this the mesh of `pjit` and of the partition specs of `with_sharding_constraint`; `set_mesh` is the newer way.
+
+        Raises:
+            RuntimeError: the option `disallow_mesh_context_manager` is set.
+            ValueError: a function is traced for a mesh of another size.
+        """
         if options.disallow_mesh_context_manager.value:
             raise RuntimeError("Mesh context manager is disabled, by the option disallow_mesh_context_manager. "
                                "Use `with set_mesh(mesh):` instead of `with mesh:`.")
+        around = _entered_mesh.value
+        if around is not None and around.size != self.size and not self.empty and context.is_tracing():
+            raise ValueError(
+                f"with mesh: cannot change the size of the mesh while a function is traced: {self} has {self.size} devices, and the mesh "
+                f"around, {around}, has {around.size}. A program runs on one list of devices: enter a mesh of as many."
+            )
         _entered_mesh.set_local(self)
         return self
 

@@ -237,8 +237,11 @@ def _typed_shardings(title: str, avals: Sequence[ShapedArray], known: Sequence[r
         if own is None and split.mesh.size == 1 and not meshes:  # one device is as good as another
             own = runtime.on_devices(split.mesh, runtime.Mesh(np.array([runtime.placement_device()], object), ("_",)))
         if own is None:
-            raise ValueError(f"{title}: {aval.str_short()} is split over {split.mesh}, which has no devices, and no argument is on such a "
-                             f"mesh. Set a mesh of devices with set_mesh(mesh), or pass arrays that are on one. {LOWER_WITHOUT_DEVICES}")
+            count = max((m.size for m in meshes), default=1)
+            raise ValueError(f"{title}: Length of device assignment, {count}, is not equal to the size of the mesh, {split.mesh.size}: "
+                             f"{aval.str_short()} is split over {split.mesh}, which has no devices, and no argument is on such a "
+                             "mesh. Set a mesh of devices with set_mesh(mesh), or pass arrays that are on one. "
+                             f"{LOWER_WITHOUT_DEVICES}")
         found.append(runtime.NamedSharding(own, split.spec, memory_kind=HOST_KIND if aval.memory_space is MemorySpace.Host else None))
     return found
 
