@@ -71,6 +71,10 @@ def one_array_over_both():
     numbers, rows = laminax.device_put_sharded(parts, [second, first])
     assert np.asarray(numbers).tolist() == [0, 1] and np.asarray(rows).tolist() == [[0, 1, 2, 3], [1, 2, 3, 4]]
     assert [shard.device for shard in rows.addressable_shards] == [second, first]
+    there = [laminax.device_put(x, device) for (_, x), device in zip(parts, [second, first])]
+    with laminax.transfer_guard("disallow_explicit"):  # what is on its device stays there
+        together = laminax.device_put_sharded(there, [second, first])
+    assert np.asarray(together).tolist() == [[0, 1, 2, 3], [1, 2, 3, 4]]
     try:
         laminax.device_put_sharded([(1.0, 2.0), [1.0, 2.0]], [second, first])
         raise SystemExit("no error")

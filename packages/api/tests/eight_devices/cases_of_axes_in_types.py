@@ -58,7 +58,12 @@ def test_casts_to_vary_along_axes_of_size_one_are_nothing():
     with laminax.remove_size_one_mesh_axis_from_type(True):
         program = laminax.make_jaxpr(laminax.shard_map(lambda x: lax.pcast(x, "y", to="varying"), in_specs=P("x"), out_specs=P("x")))(
             laminax.device_put(A, P("x")))
-    assert "pvary" not in str(program)
+        assert "pvary" not in str(program)
+        outside = laminax.make_jaxpr(lambda x: lax.pcast(x, "y", to="varying"))(A)  # where nothing runs along the axis
+        np.testing.assert_array_equal(lax.pcast(A, "y", to="varying"), A)
+        with pytest.raises(NameError, match="unbound axis name: x"):
+            laminax.make_jaxpr(lambda x: lax.pcast(x, ("x", "y"), to="varying"))(A)
+    assert not outside.eqns
 
 
 @pytest.mark.parametrize("wrapped", [laminax.jit, lambda f: f])

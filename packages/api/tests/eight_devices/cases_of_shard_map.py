@@ -10,6 +10,7 @@ import laminax
 import laminax.numpy as jnp
 import laminax.scipy.sparse.linalg
 from laminax import lax, random, shard_map
+from laminax.ad_checkpoint import checkpoint_name
 from laminax.scipy import special
 from laminax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding
 from laminax.sharding import PartitionSpec as P
@@ -632,3 +633,42 @@ def test_calls_outside_of_jit_trace_and_compile_once():
         assert len(traces) == len(compiled) == 3
     finally:
         eager.compile_program = compile_program
+
+
+@pytest.mark.parametrize("check_vma", [True, False])
+@pytest.mark.parametrize("over", ["shard_map", "pmap"])
+def test_policies_of_checkpoint_reach_programs_per_device(over, check_vma):
+    def f(x):
+        return jnp.sin(jnp.sin(x))
+
+    mapped = laminax.pmap(f) if over == "pmap" else over_mesh(f, in_specs=P("x"), out_specs=P("x"), check_vma=check_vma)
+    x = value(8, 4)
+    for saved, sines, cosines in (("cos", 0, 0), ("sin", 0, 2), (None, 1, 2)):
+        g = laminax.checkpoint(mapped, policy=lambda primitive, *_, saved=saved, **__: str(primitive) == saved)
+        _, pullback = laminax.vjp(g, x)
+        program = str(pullback.jaxpr)
+        assert (program.count(" sin "), program.count(" cos ")) == (sines, cosines), saved
+        for found in (pullback(jnp.ones((8, 4)))[0], laminax.jit(laminax.grad(lambda x: g(x).sum()))(x)):
+            np.testing.assert_allclose(np.asarray(found), np.cos(np.sin(x)) * np.cos(x), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("policy", [
+    laminax.checkpoint_policies.dots_saveable, laminax.checkpoint_policies.save_only_these_names("h"),
+    laminax.checkpoint_policies.save_and_offload_only_these_names(names_which_can_be_saved=[], names_which_can_be_offloaded=["h"],
+                                                                  offload_src="device", offload_dst="pinned_host")])
+@pytest.mark.parametrize("axis_names", [{"x", "y"}, {"x"}])
+def test_values_of_devices_that_policies_save(policy, axis_names):
+    """Values that vary, and ones that all devices have, saved in loops in programs per device: gradients as without checkpoint."""
+    def f(w, x):
+        shared = checkpoint_name(jnp.sin(w), "h")
+        x = lax.scan(lambda x, _: (jnp.tanh(checkpoint_name(x @ shared, "h")), None), x, None, length=2)[0]
+        return x * lax.psum(x.sum(), "x")
+
+    mapped = over_mesh(f, in_specs=(P(), P("x")), out_specs=P("x"), axis_names=axis_names)
+    w = value(4, 4) / 4
+    gradient = partial(laminax.grad, argnums=(0, 1))
+    expected = gradient(lambda w, x: mapped(w, x).sum())(w, A)
+    for transformed in (lambda g: g, laminax.jit):
+        found = transformed(gradient(lambda w, x: laminax.checkpoint(mapped, policy=policy)(w, x).sum()))(w, A)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-4, atol=1e-5)

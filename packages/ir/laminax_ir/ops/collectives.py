@@ -49,8 +49,10 @@ from laminax_ir.ops.open_sums import (
 from laminax_ir.ops.reduction import reduce_max, reduce_min, reduce_sum
 from laminax_ir.ops.shape import expand_dims, full_like
 from laminax_ir.ops.shape_arguments import as_ints, canonical_axis
+from laminax_ir.options.config import remove_size_one_mesh_axis_from_type
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.pytrees.pytree import tree_map
+from laminax_ir.tracing.explicit_axes import context_mesh
 from laminax_ir.tracing.manual_axes import checked_axes
 from laminax_ir.tracing.trace import Tracer, is_tracing, state
 from laminax_ir.tracing.trace import axis_size as _size_of_name
@@ -563,7 +565,7 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     if not isinstance(axis_name, (tuple, str)):
         raise TypeError(f"pcast: axis_name must be a tuple or a str, got {axis_name!r} of type {type(axis_name).__name__}. Sets have no "
                         "order: give a tuple.")
-    names = axis_names(axis_name)
+    names = _of_several(axis_names(axis_name))
     function = _CASTS[to]
     if names and not is_tracing() and not state.axis_sizes:
         raise ValueError(f"pcast: {function} should be called under laminax.shard_map. It says of values of a program per device whether "
@@ -571,6 +573,12 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     size_for(function, names)
     checked = tuple(name for name in names if name in checked_axes())
     return tree_map(lambda leaf: _cast(leaf, checked, to), x)
+
+
+def _of_several(names: tuple) -> tuple:
+    """The names without those of axes of one device, which types leave out with the option `remove_size_one_mesh_axis_from_type`."""
+    mesh = context_mesh() if remove_size_one_mesh_axis_from_type.value else None
+    return names if mesh is None else tuple(name for name in names if mesh.shape.get(name) != 1)
 
 
 def _cast(x: Any, names: tuple, to: str) -> Any:

@@ -408,6 +408,11 @@ class VJPFunction(LinearFunction):
     def opaque_residuals(self, values: Sequence[Any]) -> None:
         self._saved_values().opaque_residuals = list(values)
 
+    @property
+    def jaxpr(self) -> Jaxpr:
+        """The linear program that the function transposes: of what is saved and the tangents of the primals, to those of the result."""
+        return self.current_program().to_jaxpr()[0]
+
     def _saved_values(self) -> SavedValues:
         if self._saved is None:
             self.settle()

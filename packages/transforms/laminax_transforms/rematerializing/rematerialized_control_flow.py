@@ -1,8 +1,9 @@
-"""Values that a policy saves inside of the loops and branches of a checkpointed program.
+"""Values that a policy saves inside of the loops, branches and programs per device of a checkpointed program.
 
 A scan or cond that makes residuals runs once in the program, and a second time for the derivative. A value of its body that the policy
 accepts is a further result of the first run (for a scan, stacked over the steps) and an operand of the second run, which computes the
-other values. A while loop is run again as a whole, since the number of its steps is not known.
+other values. So it is with a program per device, of which each device saves a value of its own. A while loop is run again as a whole, since
+the number of its steps is not known.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, NamedTuple, Sequence
 
 from laminax_ir.ops.control_flow import cond_p, scan_p
 from laminax_ir.ops.control_primitives import with_leading_axis
+from laminax_ir.ops.shard_map import global_aval, shard_map_p
 from laminax_ir.programs.dce import dce_rules
 from laminax_ir.programs.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var, joined_effects
 from laminax_transforms.programs.inlining import inline_calls
+from laminax_transforms.programs.per_device import axes_of, residual_spec, unchecked_here, with_axis_on_results, without_axis_on_operands
 from laminax_transforms.rematerializing.branch_places import shared_places, with_places
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 class Choice(NamedTuple):
     """The values to save of a program, and the equations to run again, so that some values are there later.
 
-    first: the program's equations; loops and branches may have further results.
+    first: the program's equations; loops, branches and programs per device may have further results.
     saved: the values to keep, results of these equations.
     again: the equations that compute the other needed values from the saved ones and the program's inputs.
     """
@@ -33,7 +36,7 @@ class Choice(NamedTuple):
 
 
 class Split(NamedTuple):
-    """One loop or one set of branches: as in `Choice`."""
+    """One loop, one set of branches or one program per device: as in `Choice`."""
     first: JaxprEqn
     saved: list[Var]
     again: JaxprEqn | None
@@ -43,7 +46,7 @@ Choose = Callable[[Sequence[JaxprEqn], Iterable[Any]], Choice]
 
 
 def split_control_flow(eqn: JaxprEqn, wanted: Sequence[bool], choose: Choose) -> Split | None:
-    """Saves the values that `choose` chooses inside of a scan or cond.
+    """Saves the values that `choose` chooses inside of a scan, cond or program per device.
 
     Args:
       eqn: the equation.
@@ -122,6 +125,33 @@ def _split_cond(eqn: JaxprEqn, wanted: Sequence[bool], choose: Choose) -> Split 
     return Split(first, [*saved, *results], repeated)
 
 
+def _split_shard_map(eqn: JaxprEqn, wanted: Sequence[bool], choose: Choose) -> Split | None:
+    params, count = eqn.params, len(eqn.outvars)
+    with axes_of(params):
+        closed = inline_calls(params["jaxpr"])
+        body = closed.jaxpr
+        results = [v for v, is_wanted in zip(body.outvars, wanted) if is_wanted]
+        choice = choose(body.eqns, results)
+        if not choice.saved:
+            return None
+        first = with_axis_on_results(
+            ClosedJaxpr(body.replace(outvars=[*body.outvars, *choice.saved], eqns=choice.first), closed.consts), count)
+        again = without_axis_on_operands(
+            ClosedJaxpr(body.replace(invars=[*body.invars, *choice.saved], outvars=results, eqns=choice.again), closed.consts),
+            (*[False] * len(body.invars), *[True] * len(choice.saved)))
+    unchecked = unchecked_here(params)
+    specs = [residual_spec(v.aval, params["manual_axes"], unchecked) for v in choice.saved]
+    saved = [Var(global_aval(aval, spec, params["mesh"], params["manual_axes"])) for aval, spec in zip(first.out_avals[count:], specs)]
+    repeated, used = _thinned(shard_map_p, [True] * len(results), eqn.replace(
+        invars=[*eqn.invars, *saved], outvars=[v for v, is_wanted in zip(eqn.outvars, wanted) if is_wanted],
+        params={**params, "jaxpr": again, "in_specs": (*params["in_specs"], *specs),
+                "out_specs": tuple(spec for spec, is_wanted in zip(params["out_specs"], wanted) if is_wanted)},
+        effects=again.effects))
+    params = {**params, "jaxpr": first, "out_specs": (*params["out_specs"], *specs)}
+    kept = [v for v, is_used in zip(saved, used[len(eqn.invars):]) if is_used]
+    return Split(eqn.replace(outvars=[*eqn.outvars, *saved], params=params), kept, repeated)
+
+
 def _again(branch: ClosedJaxpr, choice: Choice, rest: Sequence[int], at_places: dict[int, Var], avals: Sequence[Any],
            own: dict[int, Var], whole: Sequence[bool]) -> ClosedJaxpr:
     """The second run of a branch: `(*operands, *values at places, *results saved whole) -> (*the other wanted results)`."""
@@ -140,4 +170,4 @@ def _thinned(primitive: Primitive, used: list[bool], eqn: JaxprEqn) -> tuple[Jax
     return thinned, used_inputs
 
 
-_splits = {scan_p: _split_scan, cond_p: _split_cond}
+_splits = {scan_p: _split_scan, cond_p: _split_cond, shard_map_p: _split_shard_map}

@@ -16,37 +16,29 @@ import numpy as np
 
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.collectives import psum_p
-from laminax_ir.ops.shape import reshape
 from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p, unmentioned_axes
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, programs_within
 from laminax_ir.programs.primitive import Trait
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
-from laminax_ir.tracing.manual_axes import running_along
-from laminax_ir.tracing.trace import state
-from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.avals import get_aval
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_ir.types.type_shardings import names_of
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rule, linearize_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO, spread
 from laminax_transforms.batching.batch_axes import Axis
-from laminax_transforms.batching.batching import BatchTrace
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
+from laminax_transforms.programs.per_device import (
+    axes_of,
+    residual_spec,
+    unchecked_here,
+    with_axis_on_results,
+    without_axis_on_operands,
+)
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
-
-
-def _axes(params: dict[str, Any]) -> Any:
-    """A context in which the named axes of the program are bound."""
-    return running_along([(name, params["mesh"].shape[name]) for name in params["manual_axes"]], params["check_vma"], params["mesh"],
-                         params.get("unchecked_axes", ()))
-
-
-def _unchecked(params: dict[str, Any]) -> tuple:
-    """The axes along which the types in the program do not record whether values vary."""
-    return params.get("unchecked_axes", ()) if params["check_vma"] else params["manual_axes"]
 
 
 def _call_like(params: dict[str, Any], closed: ClosedJaxpr, operands: Sequence[Any], in_specs: Sequence[PartitionSpec],
@@ -58,7 +50,7 @@ def _call_like(params: dict[str, Any], closed: ClosedJaxpr, operands: Sequence[A
 @jvp_rule(shard_map_p, symbolic_zeros=True)
 def _shard_map_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     nonzero = tuple(t is not ZERO for t in tangents)
-    with _axes(params):
+    with axes_of(params):
         derived = jvp_jaxpr(params["jaxpr"], nonzero)
     in_specs = [*params["in_specs"], *(s for s, has in zip(params["in_specs"], nonzero) if has)]
     out_specs = [*params["out_specs"], *(s for s, has in zip(params["out_specs"], derived.out_nonzero) if has)]
@@ -71,14 +63,14 @@ def _shard_map_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: An
 def _shard_map_linearize(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     """A residual is one value per device: it gets a new first axis, split over the mesh axes along which it may vary."""
     nonzero = tuple(t is not ZERO for t in tangents)
-    with _axes(params):
+    with axes_of(params):
         split = linearize_jaxpr(params["jaxpr"], nonzero)
         count = len(params["out_specs"])
-        primal = _with_axis_on_results(split.primal, count)
+        primal = with_axis_on_results(split.primal, count)
         saved = tuple(where == "out" and i >= count for where, i in split.residual_sources)
-        linear = _without_axis_on_operands(split.linear, saved)
-    unchecked = _unchecked_here(params)
-    out_specs = [*params["out_specs"], *(_residual_spec(aval, params["manual_axes"], unchecked) for aval in split.primal.out_avals[count:])]
+        linear = without_axis_on_operands(split.linear, saved)
+    unchecked = unchecked_here(params)
+    out_specs = [*params["out_specs"], *(residual_spec(aval, params["manual_axes"], unchecked) for aval in split.primal.out_avals[count:])]
     outputs = _call_like(params, primal, primals, params["in_specs"], out_specs)
     if not any(split.out_nonzero):
         return outputs[:count], [ZERO] * count
@@ -90,57 +82,13 @@ def _shard_map_linearize(primals: Sequence[Any], tangents: Sequence[Any], **para
     return outputs[:count], spread(out_tangents, split.out_nonzero)
 
 
-def _unchecked_here(params: dict[str, Any]) -> tuple:
-    """The axes along which values may vary without a record of it in their types.
-
-    A `vmap` around this may share its batch among the devices along some axes. Values vary along these because of the `vmap` alone (see
-    `_check_split`): the program here is that of one example, which all of these devices have.
-    """
-    shared: set[Any] = set()
-    trace: Any = state.trace
-    while trace is not None:
-        if isinstance(trace, BatchTrace):
-            shared.update(names_of(trace.axis.spmd_name))
-        trace = getattr(trace, "parent", None)
-    return tuple(name for name in _unchecked(params) if name not in shared)
-
-
-def _residual_spec(aval: ShapedArray, manual_axes: Sequence[Any], unchecked: Sequence[Any]) -> PartitionSpec:
-    """How a residual, with its new first axis, is split: along the axes along which it may vary; sums that are open stay so."""
-    unreduced, reduced = aval.mat.unreduced, aval.mat.reduced
-    own = frozenset(manual_axes)
-    return PartitionSpec(tuple(name for name in manual_axes if name in unchecked or name in aval.named_shape),
-                         unreduced=unreduced & own, reduced=reduced & own)
-
-
-@cached_by_jaxpr
-def _with_axis_on_results(closed: ClosedJaxpr, first: int) -> ClosedJaxpr:
-    """The program with an axis of size 1 in front of the results from number `first` on."""
-    def fun(*args: ArrayLike) -> list[Any]:
-        results = eval_jaxpr(closed.jaxpr, closed.consts, *args)
-        return [*results[:first], *(reshape(r, (1, *get_aval(r).shape)) for r in results[first:])]
-
-    return stage(fun, closed.in_avals, closed.jaxpr.debug_info)
-
-
-@cached_by_jaxpr
-def _without_axis_on_operands(closed: ClosedJaxpr, which: tuple[bool, ...]) -> ClosedJaxpr:
-    """The program whose marked operands (flags for the first operands) have an axis of size 1 in front."""
-    def fun(*args: ArrayLike) -> Any:
-        plain = [reshape(x, get_aval(x).shape[1:]) if has_axis else x for x, has_axis in zip(args, which)]
-        return eval_jaxpr(closed.jaxpr, closed.consts, *plain, *args[len(which):])
-
-    avals = [aval.update(shape=(1, *aval.shape)) if has_axis else aval for aval, has_axis in zip(closed.in_avals, which)]
-    return stage(fun, [*avals, *closed.in_avals[len(which):]], closed.jaxpr.debug_info)
-
-
 @transpose_rule(shard_map_p)
 def _shard_map_transpose(cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
     linear, has_ct = tuple(is_linear(x) for x in operands), tuple(ct is not ZERO for ct in cts)
     linear_specs = [s for s, is_lin in zip(params["in_specs"], linear) if is_lin]
-    axes = _unchecked_here(params)
+    axes = unchecked_here(params)
     unmentioned = tuple(tuple(name for name in unmentioned_axes(s.to_ct_spec(), axes) if name not in s.unreduced) for s in linear_specs)
-    with _axes(params):
+    with axes_of(params):
         adjoint = transpose_jaxpr(params["jaxpr"], linear, has_ct, False, params["check_vma"])
         summed = _with_summed_results(adjoint.jaxpr, tuple(u for u, has in zip(unmentioned, adjoint.out_nonzero) if has))
     sizes = params["mesh"].shape
@@ -182,7 +130,7 @@ def _shard_map_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[i
         axis = axis.replace(size=axis.size // math.prod(params["mesh"].shape[name] for name in split),
                        **{"spmd_name" if axis.mesh_axes is None else "mesh_axes": rest or None})
         params = {**params, "unchecked_axes": (*params.get("unchecked_axes", ()), *split)}
-    with _axes(params):
+    with axes_of(params):
         batched = batch_jaxpr(params["jaxpr"], axis, tuple(batch_axes))
     in_specs = [_batched_spec(s, b, split) for s, b in zip(params["in_specs"], batch_axes)]
     out_specs = [_batched_spec(s, b, split) for s, b in zip(params["out_specs"], batched.out_axes)]

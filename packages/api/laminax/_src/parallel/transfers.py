@@ -220,7 +220,8 @@ def _stack_over_devices(values: Sequence[Any], devices: Sequence[runtime.Device]
         raise ValueError("device_put_sharded: the shards must have one shape and dtype, got "
                          + ", ".join(sorted(aval.str_short() for aval in avals)))
     (aval,) = avals
-    parts = [runtime.device_put(np.asarray(x, aval.dtype)[None], device) for x, device in zip(values, devices)]
+    parts = [runtime.device_put(x, device)[None] if isinstance(x, runtime.ArrayImpl) else  # which is no transfer where it is there already
+             runtime.device_put(np.asarray(x, aval.dtype)[None], device) for x, device in zip(values, devices)]
     sharding = runtime.NamedSharding(runtime.Mesh(list(devices), ("shards",)), PartitionSpec("shards"))
     return runtime.make_array_from_single_device_arrays((len(devices), *aval.shape), sharding, parts)
 
