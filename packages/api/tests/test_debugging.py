@@ -1,6 +1,7 @@
 """Finding out what goes wrong: jit switched off, NaN traps, logs, leaks, and errors of traced values."""
 
 import logging
+import math
 import pickle
 
 import numpy as np
@@ -290,6 +291,16 @@ def test_traced_values_are_not_concrete(fun, argument, error, messages):
 def test_gradients_without_jit_see_concrete_values():
     assert float(laminax.grad(conditional)(-2.0)) == -1
     assert float(laminax.grad(lambda x: x ** int(x))(3.0)) == 27
+
+
+@pytest.mark.parametrize("convert", [float, complex, math.sin])
+@pytest.mark.parametrize("differentiate", [laminax.grad, lambda f: lambda x: laminax.jvp(f, (x,), (1.0,)),
+                                           lambda f: lambda x: laminax.linearize(f, x)])
+def test_a_conversion_to_a_float_does_not_lose_the_derivative_silently(convert, differentiate):
+    """The gradient of math.sin was 0: the float that it takes knows nothing of its derivative."""
+    with pytest.raises(errors.ConcretizationTypeError, match=r"(?s)concrete value is expected.*() of it would leave its derivative out"):
+        differentiate(lambda x: convert(x) * x)(2.0)
+    assert float(laminax.grad(lambda x: float(laminax.lax.stop_gradient(x)) * x)(2.0)) == 2
 
 
 def test_an_exception_leaves_no_trace_behind():

@@ -144,6 +144,19 @@ def test_fori_loop_index_has_the_dtype_of_the_bounds():
     assert set(seen) == {np.dtype(np.int8)} and closed.out_avals[0].dtype == f32
 
 
+@pytest.mark.parametrize("lower, upper, weak", [(0, "bound", True), ("bound", 3, False), (np.int32(0), "bound", False)])
+def test_fori_loop_index_is_weak_where_the_lower_bound_is_a_python_int(lower, upper, weak):
+    """A sum in int8 of the indices up to a traced bound became one of int32, which no carry of int8 takes."""
+    seen = []
+
+    def total(bound):
+        bounds = [bound if isinstance(x, str) else x for x in (lower, upper)]
+        return fori_loop(*bounds, lambda i, c: (seen.append(i.weak_type), c + (i if weak else np.int8(1)))[1], np.int8(0))
+
+    closed = traced(total, np.int32(2))
+    assert set(seen) == {weak} and closed.out_avals[0].dtype == np.int8
+
+
 @pytest.mark.parametrize("bounds", [(0, 3), (np.int8(0), np.int8(3)), (np.uint16(0), 3)])
 def test_fori_loop_index_is_like_a_python_int_for_known_bounds(bounds):
     """As in the Python loop over `range`: it takes the dtype of what it meets."""

@@ -129,7 +129,7 @@ def right_shift(x: Any, y: Any) -> Any:
 @recorded
 def floor_divide(x: Any, y: Any) -> Any:
     """Largest integer not above x / y, as NumPy defines it; an integer over 0 gives some integer."""
-    x, y = promote("floor_divide", x, y)
+    x, y = _promoted_numbers("floor_divide", x, y)
     dtype = _checked_division_dtype("floor_divide", x)
     if dtypes.issubdtype(dtype, dtypes.unsignedinteger):
         return op.div(x, y)
@@ -143,7 +143,7 @@ def floor_divide(x: Any, y: Any) -> Any:
 @recorded
 def remainder(x: Any, y: Any) -> Any:
     """x - floor(x / y) * y, with the sign of y, as NumPy defines it; of integers modulo 0 it is 0."""
-    x, y = promote("remainder", x, y)
+    x, y = _promoted_numbers("remainder", x, y)
     dtype = _checked_division_dtype("remainder", x)
     zero = scalar_like(0, dtype)
     if dtypes.issubdtype(dtype, dtypes.integer) and (type(y) is not int or y == 0):
@@ -151,6 +151,15 @@ def remainder(x: Any, y: Any) -> Any:
     truncated = op.rem(x, y)
     opposite = op.bitwise_and(op.ne(op.lt(truncated, zero), op.lt(y, zero)), op.ne(truncated, zero))
     return _select(opposite, op.add(truncated, y), truncated)
+
+
+def _promoted_numbers(name: str, x: Any, y: Any) -> tuple[ArrayLike, ArrayLike]:
+    """Operands of one dtype; two booleans count as the integers 0 and 1."""
+    x, y = promote(name, x, y)
+    if get_aval(x).dtype == np.bool_:
+        integer = dtypes.scalar_dtype(int)
+        return as_dtype(x, integer, False), as_dtype(y, integer, False)
+    return x, y
 
 
 def _checked_division_dtype(name: str, x: ArrayLike) -> np.dtype:
@@ -193,7 +202,7 @@ def power(x: Any, y: Any) -> Any:
         if dtypes.issubdtype(get_aval(x).dtype, np.bool_):
             x = as_dtype(x, dtypes.scalar_dtype(int), False)
         return op.integer_pow(x, y)
-    x, y = promote("power", x, y) if not _integer_exponent(x, y) else promote_shapes("power", x, y)
+    x, y = _promoted_numbers("power", x, y) if not _integer_exponent(x, y) else promote_shapes("power", x, y)
     if dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact):
         return op.pow(x, y)
     return _integer_power(x, y)

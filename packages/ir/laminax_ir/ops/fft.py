@@ -78,8 +78,8 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
       for IRFFT of the real dtype, with `fft_lengths` as last sizes.
 
     Raises:
-      TypeError: if fft_type is none of the four.
-      ValueError: if the sizes do not fit, or the input of RFFT is complex.
+      TypeError: if fft_type is no name and none of the four.
+      ValueError: if there is no type of that name, the sizes do not fit, or the input of RFFT is complex.
 
     Example:
       >>> fft(np.complex64([1, 0, 0, 0]), "FFT", (4,))
@@ -88,7 +88,8 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
     try:
         kind = FftType[fft_type.upper()] if isinstance(fft_type, str) else FftType(fft_type)
     except (KeyError, ValueError):
-        raise TypeError(f"fft: unknown FFT type {fft_type!r}; expected FFT, IFFT, RFFT or IRFFT") from None
+        error = ValueError if isinstance(fft_type, str) else TypeError
+        raise error(f"fft: unknown FFT type {fft_type!r}; expected FFT, IFFT, RFFT or IRFFT") from None
     dtype = get_aval(x).dtype
     if kind == FftType.RFFT:
         if dtypes.issubdtype(dtype, dtypes.complexfloating):

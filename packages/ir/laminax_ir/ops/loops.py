@@ -137,7 +137,7 @@ def fori_loop(lower: ArrayLike, upper: ArrayLike, body_fun: Callable, init_val: 
         counted from in steps of 1.0.
       upper: scalar of the same dtype, one past the last index.
       body_fun: function `(i, val) -> val`; structure, shapes and dtypes of `val` must stay the same. `i` is of the type of a Python
-        int where the bounds are known while tracing, of the bounds' dtype otherwise.
+        int where the bounds are known while tracing, else of the bounds' dtype, and of the weak type of a Python int where `lower` is one.
       init_val: the initial value, a pytree of arrays.
       unroll: as for `scan`; only if the bounds are known while tracing.
 
@@ -158,7 +158,7 @@ def fori_loop(lower: ArrayLike, upper: ArrayLike, body_fun: Callable, init_val: 
     if SymbolicDim in (type(lower), type(upper)) and is_dimension(lower) and is_dimension(upper):
         return _counted_loop(lower, max_dim(upper - lower, 0), body_fun, init_val, unroll)
     lower_aval, upper_aval = (_scalar_bound(name, x) for name, x in (("lower", lower), ("upper", upper)))
-    dtype, weak = lower_aval.dtype, lower_aval.weak_type and upper_aval.weak_type
+    dtype = lower_aval.dtype
     if lower_aval.dtype != upper_aval.dtype:  # a Python integer takes the dtype of the other bound
         dtype = upper_aval.dtype if lower_aval.weak_type else lower_aval.dtype
         if lower_aval.weak_type == upper_aval.weak_type or not (
@@ -169,7 +169,8 @@ def fori_loop(lower: ArrayLike, upper: ArrayLike, body_fun: Callable, init_val: 
     if first is None or last is None:
         if unroll not in (None, False, 1):
             raise ValueError("Can only use `unroll` in `fori_loop` if the loop bounds are statically known.")
-        return _dynamic_fori_loop(_as_index(lower, dtype, weak), _as_index(upper, dtype, weak), body_fun, init_val)
+        weak = lower_aval.weak_type and lower_aval.dtype == dtype  # the index is counted from the lower bound, which says its type
+        return _dynamic_fori_loop(_as_index(lower, dtype, weak), _as_index(upper, dtype, upper_aval.weak_type), body_fun, init_val)
     length = max(int(last) - int(first), 0)
     if config.disable_jit.value:
         val = init_val

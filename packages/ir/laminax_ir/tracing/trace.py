@@ -402,6 +402,7 @@ class Tracer:
     __slots__ = ("_trace", "aval", "__weakref__")
     __array_priority__ = 1000
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
+    carries_derivative: ClassVar[bool] = False  # whether the value alone is less than what is traced
 
     _trace: Trace  # `trace` is an array method
     aval: ShapedArray
@@ -469,7 +470,12 @@ class Tracer:
 
     def _python_scalar(self, kind: type[Any]) -> Any:
         check_is_scalar(self.aval)
-        return kind(self._concretize(ConcretizationTypeError, "Abstract tracer value encountered where concrete value is expected:",
+        expected = "Abstract tracer value encountered where concrete value is expected:"
+        if self.carries_derivative and kind is not int:
+            raise ConcretizationTypeError(
+                f"{expected} {self._traced_array()} {kind.__name__}() of it would leave its derivative out. Use the functions of "
+                "laminax.numpy where those of math or of Python are used, or lax.stop_gradient(x) where the derivative shall be left out.")
+        return kind(self._concretize(ConcretizationTypeError, expected,
                                      _STATIC_HINT + f" To change the dtype of an array, try using `x.astype({kind.__name__})`."))
 
     def __index__(self) -> int:

@@ -34,6 +34,7 @@ class DualTracer(Tracer):
     """A primal with its tangent, both values of the traces below."""
 
     __slots__ = ("primal", "tangent")
+    carries_derivative = True
 
     def __init__(self, trace: JVPTrace, primal: ArrayLike, tangent: ArrayLike) -> None:
         self._trace = trace

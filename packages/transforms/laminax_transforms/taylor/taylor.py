@@ -42,6 +42,7 @@ class SeriesTracer(Tracer):
     """A value with the coefficients of its Taylor series, all of them values of the traces below."""
 
     __slots__ = ("series",)
+    carries_derivative = True
 
     def __init__(self, trace: TaylorTrace, series: Series) -> None:
         self._trace = trace
