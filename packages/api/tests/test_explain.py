@@ -541,6 +541,21 @@ def test_an_error_for_lack_of_memory_names_the_largest_buffers(is_compiled_ahead
         assert re.match(r"  (1.13 PB, f32|2.25 PB, s64)\[[\d,]*\]: \w+, made at test_explain.py:\d+$", line)
 
 
+@pytest.mark.skipif(laminax.default_backend() != "cpu", reason="what is asked of programs on a host")
+@pytest.mark.parametrize("fun, shape", [
+    (lambda x: jnp.tanh(x @ x).sum(), (64, 64)),
+    (laminax.grad(lambda x: laminax.lax.scan(lambda c, _: (jnp.sin(c @ c), c), x, None, length=9)[1].sum()), (8, 8)),
+    (lambda x: jnp.sort(jnp.fft.fft(x), axis=0), (16, 16)),
+    (lambda x: laminax.random.normal(laminax.random.key(0), x.shape) + x, (100,)),
+])
+def test_the_compiler_is_not_asked_what_a_small_program_needs(fun, shape, monkeypatch):
+    """Its answer takes as long as reading all buffers of the program does. What the program computes bounds what it needs."""
+    program = laminax.jit(fun).lower(np.ones(shape, np.float32)).compile()._program
+    assert 4 * program.value_bytes >= program._needed_bytes()
+    monkeypatch.setattr(type(program), "_needed_bytes", lambda self: pytest.fail("the compiler was asked"))
+    assert not program.may_exceed_memory
+
+
 def test_a_program_that_no_memory_holds_can_be_explained():
     struct = laminax.ShapeDtypeStruct((2**24,), np.float32)
     report = laminax.explain(gram, struct, struct)
