@@ -6,8 +6,8 @@ The interpreter has the libraries (flax, optax, dm-haiku, equinox, diffrax, nump
 finds it. Each side runs in processes of its own, in turn with the other: one with an empty cache on disk (cold), then one that finds what
 the first has left there (warm). What goes there is each library's choice: laminax keeps all programs but the fastest to compile, JAX those
 that take a second. The first step counts from before the model is built and initialised until its result is there, without imports, in
-processor time of all threads; a step is the median of those after it, and memory how far the peak of the resident memory rises from before
-the program is built. Linux only.
+processor time of all threads; a step is the median of those after it, of which there are ten at least, and half a second's together; and
+memory how far the peak of the resident memory rises from before the program is built. Linux only.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import time
 SIDES = ("laminax", "jax")
 MEASURED = ("cold", "warm", "step", "memory")
 STEPS = 10
+STEP_SECONDS = 0.5  # steps of a few milliseconds vary by a half among the first ten
 
 
 def measure(side: str, program: str) -> None:
@@ -41,7 +42,7 @@ def measure(side: str, program: str) -> None:
     state, value = step(state)
     jax.block_until_ready((state, value))
     first, steps = time.process_time() - start, []
-    for _ in range(STEPS):
+    while len(steps) < STEPS or sum(steps) < STEP_SECONDS:
         start = time.process_time()
         state, value = step(state)
         jax.block_until_ready((state, value))

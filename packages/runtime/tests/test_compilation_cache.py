@@ -98,6 +98,27 @@ def test_quick_compilations_are_not_kept(folder):
     assert counted() == (0, 1, 0) and not folder.exists()
 
 
+EAGER = """
+    import numpy as np
+    from stablehlo_modules import aval, compile_text, unary
+    from laminax_runtime.compiling import compilation_cache as cache
+    from laminax_runtime.compiling.compile_options import options_for
+    a = aval((4,))
+    program = compile_text(unary("negate", a), in_avals=[a], out_avals=[a])
+    for name, seconds in ("single operation", 0.02), ("less than that", 0.005):
+        before = cache.statistics.stores
+        key = cache.make_key(name, program.devices, options_for(program.devices, 1, 1, None, (), ()))
+        cache.store(key, program.loaded, seconds, name, program.devices)
+        print(cache.statistics.stores - before)
+"""
+
+
+def test_single_operations_are_kept(run_python, tmp_path):
+    """Libraries run dozens before their first step, which took more than half of it when each process compiled them again."""
+    where = {"LAMINAX_ENABLE_COMPILATION_CACHE": "1", "LAMINAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache")}
+    assert run_python(EAGER, **where).split() == ["1", "0"]
+
+
 @pytest.mark.parametrize("option, value", [("enable_compilation_cache", False), ("compilation_cache_max_size", 0)])
 def test_switched_off(folder, option, value):
     with getattr(options, option)(value):
