@@ -139,7 +139,7 @@ def test_texts_have_the_print_options_of_where_they_were_asked_for(capsys):
 def test_random_keys_are_refused():
     key = ShapedArray((2,), dtypes.key_dtype("threefry2x32"))
     for call in (lambda k: pure_callback(np.sin, S32, k), lambda k: io_callback(print, None, k)):
-        with pytest.raises(TypeError, match=r"NumPy has no arrays of random keys, got key<fry>\[2\]. Pass random.key_data"):
+        with pytest.raises(TypeError, match=r"NumPy has no arrays of random keys .*, got key<fry>\[2\]. Pass random.key_data"):
             stage(lambda k: call(k) or [], [key])
 
 
