@@ -65,6 +65,42 @@ def test_tails_keep_their_digits():
     np.testing.assert_allclose(stats.truncnorm.logpdf(31.0, 30.0, 40.0), scipy.stats.truncnorm.logpdf(31.0, 30.0, 40.0), rtol=1e-8)
 
 
+INF, NAN = np.inf, np.nan
+
+
+@pytest.mark.parametrize("name, args", [
+    ("t.logpdf", (1.0, [4, 1e2, 1e3, 1e4, 1e6, 1e20, INF])),  # to the normal distribution
+    ("t.pdf", ([0.0, 0.5, 3.0], INF, 1.0, 2.0)),
+    ("vonmises.pdf", ([0.0, 0.5, 3.0], 0.0)),  # to the uniform one
+    ("cauchy.ppf", ([1e-30, 1e-6, 0.1, 0.25, 0.4, 0.5, 0.625, 0.75, 0.9], 1.5, 2.0)),
+    ("cauchy.isf", ([1e-30, 1e-6, 0.1, 0.25, 0.4, 0.5, 0.625, 0.75, 0.9], 1.5, 2.0)),
+    ("cauchy.ppf", ([-0.1, 1.1, NAN],)),
+    ("cauchy.isf", ([-0.1, 1.1, NAN],)),
+    ("pareto.cdf", ([0.0, 0.5, 2.0], INF)),
+    ("pareto.logsf", ([0.0, 0.5, 2.0], INF)),
+    ("pareto.ppf", ([1e-6, 0.25, 0.9], [1e-6, 0.5, 3.0])),
+    ("pareto.logcdf", ([2.0, 3.0, 10.0], 1e-6)),
+    ("gennorm.cdf", ([2.0, -2.0, 0.5], 100.0)),  # 2**100 is where the incomplete gamma function is 1
+    ("uniform.pdf", ([0.5, 1.0], [NAN, 0.0], [1.0, -1.0])),
+    ("uniform.logpdf", ([0.5, 1.0], [0.0, 0.0], [0.0, -1.0])),
+    ("poisson.cdf", (INF, [2.0, 0.0, -1.0, NAN])),
+    ("expon.logpdf", ([1.0, -1.0], 0.0, -1.0)),
+    ("gamma.logpdf", ([1.0, -1.0], 2.0, 0.0, -1.0)),
+    ("chi2.logpdf", ([1.0, -1.0], 2.0, 0.0, -1.0)),
+    *[(f"gumbel_{side}.{function}", ([0.5, -0.5], 0.0, [0.0, -1.0])) for side in "lr"
+      for function in ("cdf", "sf", "logcdf", "logsf", "ppf")],
+])
+def test_limits_of_parameters_and_probabilities(name, args):
+    args = np.broadcast_arrays(*[np.float32(arg) for arg in args])
+    distribution, function = name.split(".")
+    with np.errstate(all="ignore"):
+        expected = getattr(getattr(scipy.stats, distribution), function)(*[arg.astype(np.float64) for arg in args])
+    assert np.isnan(expected).any() or np.isfinite(expected).any()
+    got = getattr(getattr(stats, distribution), function)(*args)
+    # The logarithms of the gamma function and of 1e-6 lose some bits; what these cases once had were factors, NaN and a third digit.
+    np.testing.assert_allclose(got, expected, rtol=2e-5, atol=1e-6)
+
+
 def test_no_trials_have_no_successes():
     for x64 in (True, False):
         with laminax.enable_x64(x64):

@@ -101,6 +101,8 @@ SPECIAL_VALUES = [
                  ([1.0, inf], 1), ([nan, 1.0], nan)]),
     (op.igammac, [([0.0, 1.0], 0), ([1.0, 0.0], 1), ([1.0, inf], 0), ([inf, 1.0], 1), ([-1.0, 1.0], nan)]),
     (op.igamma, [([inf, 1.0], 0), ([inf, inf], nan)]),
+    *[(function, [([0.01, 1e300], value), ([2.0, 1e90], value), ([100.0, 1e200], value)])
+      for function, value in ((op.igamma, 1), (op.igammac, 0), (op.igamma_grad_a, 0))],
     (op.betainc, [([1.0, 0.0, 0.0], 0), ([1.0, 0.0, 1.0], 1), ([inf, 2.0, 0.5], 0), ([2.0, inf, 0.5], 1), ([0.0, 0.0, 0.5], nan),
                   ([inf, inf, 0.5], nan), ([0.0, inf, 1.0], 1)]),
     (op.betainc, [([1.0, 1.0, 0.0], 0), ([1.0, 1.0, 1.0], 1), ([1.0, 1.0, 1.5], nan), ([-1.0, 1.0, 0.5], nan)]),

@@ -195,11 +195,14 @@ def _incomplete_gamma(a: ArrayLike, x: ArrayLike, of_series: Callable, of_fracti
 
     Args:
       of_series, of_fraction: functions of (a, x, value), or of (a, x, value, its derivative by a), with the result.
-      at_zero, at_infinity: the result at x = 0 and x = inf.
+      at_zero, at_infinity: the result at x = 0 and x = inf, which it is too where the numbers of the fraction would overflow: x is
+        far above a there.
       of_zero_a, of_infinite_a: the result at a = 0 and a = inf.
       has_slope: whether the result is of the derivative too, which takes three times as long.
     """
-    is_inside = _all(e.gt(a, 0.0), e.gt(x, 0.0), e.lt(a, np.inf), e.lt(x, np.inf))
+    largest = float(dtypes.finfo(x.dtype).max) ** 0.25
+    is_far = _all(e.gt(a, 0.0), e.gt(x, largest), e.lt(a, e.mul(x, 0.5)))
+    is_inside = _all(e.gt(a, 0.0), e.gt(x, 0.0), e.lt(a, np.inf), e.lt(x, np.inf), e.bitwise_not(is_far))
     safe_a, safe_x = (e.select(is_inside, v, full_like(v, 1)) for v in (a, x))
     by_fraction = e.bitwise_and(e.gt(safe_x, 1.0), e.gt(safe_x, safe_a))
     series = of_series(safe_a, safe_x, *_series(safe_a, safe_x, e.bitwise_not(by_fraction), has_slope))
@@ -211,7 +214,7 @@ def _incomplete_gamma(a: ArrayLike, x: ArrayLike, of_series: Callable, of_fracti
     def choose(mask: Any, value: Any, otherwise: Any) -> Any:
         return e.select(mask, full_like(a, value), otherwise)
 
-    outside = choose(_all(e.gt(a, 0.0), e.lt(a, np.inf), e.eq(x, np.inf)), at_infinity, full_like(a, np.nan))
+    outside = choose(e.bitwise_or(is_far, _all(e.gt(a, 0.0), e.lt(a, np.inf), e.eq(x, np.inf))), at_infinity, full_like(a, np.nan))
     outside = choose(_all(e.gt(a, 0.0), e.lt(a, np.inf), e.eq(x, 0.0)), at_zero, outside)
     outside = choose(_all(e.eq(a, np.inf), e.ge(x, 0.0), e.lt(x, np.inf)), of_infinite_a, outside)
     outside = choose(_all(e.eq(a, 0.0), e.gt(x, 0.0)), of_zero_a, outside)

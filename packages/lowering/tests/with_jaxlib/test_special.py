@@ -72,3 +72,14 @@ def test_lgamma_of_single_precision_has_all_digits():
     (found,) = run(stage(lambda x: [op.lgamma(x)], [get_aval(x)]), x)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, expected, rtol=0.625 * np.finfo(np.float32).eps, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_incomplete_gamma_functions_of_numbers_whose_square_overflows(dtype):
+    """The numerators of the continued fraction were infinite there, and the result NaN."""
+    x = np.array([1e10, 1e30, 3e38] if dtype == np.float32 else [1e76, 1e100, 1e308], dtype)
+    a = np.array([0.01, 2.0, 100.0], dtype)
+    with config.enable_x64(True):
+        for function, expected in [(op.igamma, 1), (op.igammac, 0), (op.igamma_grad_a, 0)]:
+            (found,) = run(stage(lambda a, x, function=function: [function(a, x)], [get_aval(a), get_aval(x)]), a, x)
+            np.testing.assert_array_equal(found, np.full(3, expected))

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, logarithm, standardized
+from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, logarithm, standardized, where_probability
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
@@ -69,17 +69,27 @@ logsf = logarithm(sf, """Example:
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Example:
       >>> stats.cauchy.ppf(jnp.array([0.25, 0.9]))
-      Array([-1.       ,  3.0776834], dtype=float32)
+      Array([-1.       ,  3.0776823], dtype=float32)
     """
     q, loc, scale = broadcast("cauchy.ppf", q, loc, scale)
-    return loc + scale * jnp.tan(math.pi * (q - 0.5))
+    return where_probability(q, loc + scale * _quantile(q))
+
+
+def _quantile(q: Array) -> Array:
+    """tan(pi (q - 1/2)), to full precision near 0 and 1 too."""
+    is_low, is_high = q < 0.25, q > 0.75
+    half = jnp.full_like(q, 0.5)
+    middle = jnp.tan(math.pi * (jnp.where(is_low | is_high, half, q) - 0.5))
+    low = -1 / jnp.tan(math.pi * jnp.where(is_low, q, half))
+    high = 1 / jnp.tan(math.pi * jnp.where(is_high, 1 - q, half))
+    return jnp.where(is_low, low, jnp.where(is_high, high, middle))
 
 
 @_documented
 def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Example:
       >>> stats.cauchy.isf(jnp.array([0.25, 0.9]))
-      Array([ 1.       , -3.0776834], dtype=float32)
+      Array([ 1.       , -3.0776823], dtype=float32)
     """
     q, loc, scale = broadcast("cauchy.isf", q, loc, scale)
-    return loc + scale * jnp.tan(math.pi * (0.5 - q))
+    return where_probability(q, loc - scale * _quantile(q))

@@ -30,7 +30,7 @@ def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
     """
     z, scale, df = standardized("chi2.logpdf", x, loc, scale, df)
     half = df / 2
-    inside = ~(z < 0)
+    inside = ~(z < 0) | (scale < 0)  # NaN where the scale is negative, by its logarithm
     safe = jnp.where(inside, z, jnp.ones_like(z))
     return where_supported(inside, xlogy(half - 1, safe) - safe / 2 - gammaln(half) - half * math.log(2) - jnp.log(scale))
 

@@ -34,7 +34,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
       Array([-0.5, -2. ], dtype=float32)
     """
     z, scale = standardized("expon.logpdf", x, loc, scale)
-    return where_supported(~(z < 0), -z - jnp.log(scale))
+    return where_supported(~(z < 0) | (scale < 0), -z - jnp.log(scale))  # NaN where the scale is negative
 
 
 pdf = exponential(logpdf, """Example:

@@ -28,7 +28,7 @@ def logpdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
       Array([-1.       , -2.6137056], dtype=float32)
     """
     z, scale, a = standardized("gamma.logpdf", x, loc, scale, a)
-    inside = ~(z < 0)
+    inside = ~(z < 0) | (scale < 0)  # NaN where the scale is negative, by its logarithm
     safe = jnp.where(inside, z, jnp.ones_like(z))
     return where_supported(inside, xlogy(a - 1, safe) - safe - gammaln(a) - jnp.log(scale))
 

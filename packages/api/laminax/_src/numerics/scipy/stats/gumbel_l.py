@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, logarithm, standardized, where_probability
+from laminax._src.numerics.scipy.distributions import (
+    broadcast,
+    documented,
+    exponential,
+    logarithm,
+    standardized,
+    where_positive,
+    where_probability,
+)
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
@@ -40,8 +48,8 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
       >>> stats.gumbel_l.cdf(jnp.array([-1., 0.5]))
       Array([0.30779937, 0.8077043 ], dtype=float32)
     """
-    z, _ = standardized("gumbel_l.cdf", x, loc, scale)
-    return -jnp.expm1(-jnp.exp(z))
+    z, scale = standardized("gumbel_l.cdf", x, loc, scale)
+    return where_positive([scale], -jnp.expm1(-jnp.exp(z)))
 
 
 @_documented
@@ -50,8 +58,8 @@ def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
       >>> stats.gumbel_l.logsf(jnp.array([-1., 0.5]))
       Array([-0.36787945, -1.6487212 ], dtype=float32)
     """
-    z, _ = standardized("gumbel_l.logsf", x, loc, scale)
-    return -jnp.exp(z)
+    z, scale = standardized("gumbel_l.logsf", x, loc, scale)
+    return where_positive([scale], -jnp.exp(z))
 
 
 logcdf = logarithm(cdf, """Example:
@@ -71,4 +79,4 @@ def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
       Array([-1.2458993,  0.8340324], dtype=float32)
     """
     p, loc, scale = broadcast("gumbel_l.ppf", p, loc, scale)
-    return where_probability(p, loc + scale * jnp.log(-jnp.log1p(-p)))
+    return where_positive([scale], where_probability(p, loc + scale * jnp.log(-jnp.log1p(-p))))

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from laminax._src.numerics.numpy import namespace as jnp
-from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, logarithm, standardized, where_probability
+from laminax._src.numerics.scipy.distributions import (
+    broadcast,
+    documented,
+    exponential,
+    logarithm,
+    standardized,
+    where_positive,
+    where_probability,
+)
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
@@ -40,8 +48,8 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
       >>> stats.gumbel_r.logcdf(jnp.array([-0.5, 2.]))
       Array([-1.6487212 , -0.13533528], dtype=float32)
     """
-    z, _ = standardized("gumbel_r.logcdf", x, loc, scale)
-    return -jnp.exp(-z)
+    z, scale = standardized("gumbel_r.logcdf", x, loc, scale)
+    return where_positive([scale], -jnp.exp(-z))
 
 
 @_documented
@@ -50,8 +58,8 @@ def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
       >>> stats.gumbel_r.sf(jnp.array([-0.5, 2.]))
       Array([0.8077043 , 0.12657697], dtype=float32)
     """
-    z, _ = standardized("gumbel_r.sf", x, loc, scale)
-    return -jnp.expm1(-jnp.exp(-z))
+    z, scale = standardized("gumbel_r.sf", x, loc, scale)
+    return where_positive([scale], -jnp.expm1(-jnp.exp(-z)))
 
 
 cdf = exponential(logcdf, """Example:
@@ -71,4 +79,4 @@ def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
       Array([-0.32663426,  2.2503674 ], dtype=float32)
     """
     p, loc, scale = broadcast("gumbel_r.ppf", p, loc, scale)
-    return where_probability(p, loc - scale * jnp.log(-jnp.log(p)))
+    return where_positive([scale], where_probability(p, loc - scale * jnp.log(-jnp.log(p))))

@@ -49,8 +49,12 @@ def logsf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) 
       >>> stats.pareto.logsf(jnp.array([1.5, 4.]), 2)
       Array([-0.8109302, -2.7725887], dtype=float32)
     """
-    z, _, b = standardized("pareto.logsf", x, loc, scale, b)
-    return -b * jnp.log(jnp.maximum(z, 1))
+    return _log_survival(*standardized("pareto.logsf", x, loc, scale, b))
+
+
+def _log_survival(z: Array, _: Array, b: Array) -> Array:
+    value = -b * jnp.log(jnp.maximum(z, 1))
+    return jnp.where(z < 1, jnp.zeros_like(value), value)  # for an infinite b too
 
 
 @_documented
@@ -59,8 +63,7 @@ def cdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
       >>> stats.pareto.cdf(jnp.array([1.5, 4.]), 2)
       Array([0.5555556, 0.9375   ], dtype=float32)
     """
-    z, _, b = standardized("pareto.cdf", x, loc, scale, b)
-    return -jnp.expm1(-b * jnp.log(jnp.maximum(z, 1)))
+    return -jnp.expm1(_log_survival(*standardized("pareto.cdf", x, loc, scale, b)))
 
 
 @_documented
@@ -72,7 +75,7 @@ def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
     z, _, b = standardized("pareto.logcdf", x, loc, scale, b)
     inside = ~(z <= 1)
     safe = jnp.where(inside, z, jnp.full_like(z, math.e))
-    return where_supported(inside, jnp.log1p(-(safe ** -b)))
+    return where_supported(inside, jnp.log(-jnp.expm1(-b * jnp.log(safe))))
 
 
 sf = exponential(logsf, """Example:
@@ -85,7 +88,7 @@ sf = exponential(logsf, """Example:
 def ppf(q: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Example:
       >>> stats.pareto.ppf(jnp.array([0.25, 0.9]), 2)
-      Array([1.1547005, 3.1622777], dtype=float32)
+      Array([1.1547005, 3.1622772], dtype=float32)
     """
     q, b, loc, scale = broadcast("pareto.ppf", q, b, loc, scale)
-    return where_probability(q, loc + scale * (1 - q) ** (-1 / b))
+    return where_probability(q, loc + scale * jnp.exp(-jnp.log1p(-q) / b))

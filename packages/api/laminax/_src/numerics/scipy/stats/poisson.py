@@ -52,8 +52,9 @@ def cdf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     k, mu, loc = broadcast("poisson.cdf", k, mu, loc)
     counted = (k >= loc) & jnp.isfinite(k)
     x = jnp.where(counted, jnp.floor(k - loc), jnp.zeros_like(k))
-    return jnp.where(counted, gammaincc(x + 1, mu),
-                     jnp.where(jnp.isnan(k), k, jnp.where(k == math.inf, jnp.ones_like(k), jnp.zeros_like(k))))
+    all_counted = where_supported(mu >= 0, jnp.ones_like(k), math.nan)
+    none_counted = jnp.where(jnp.isnan(k), k, jnp.zeros_like(k))
+    return jnp.where(counted, gammaincc(x + 1, mu), jnp.where(k == math.inf, all_counted, none_counted))
 
 
 _TERMS = 200  # of the sum, which is used up to a mean of 100: ten standard deviations

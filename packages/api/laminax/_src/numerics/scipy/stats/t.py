@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.scipy.distributions import documented, exponential, standardized
-from laminax._src.numerics.scipy.special import gammaln
+from laminax._src.numerics.scipy.gamma_functions import betaln
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
@@ -27,8 +27,12 @@ def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
       Array([-0.98082924, -2.7136972 ], dtype=float32)
     """
     z, scale, df = standardized("t.logpdf", x, loc, scale, df)
-    norm = gammaln((df + 1) / 2) - gammaln(df / 2) - jnp.log(df * math.pi) / 2 - jnp.log(scale)
-    return norm - (df + 1) / 2 * jnp.log1p(z * z / df)
+    is_normal = df == math.inf  # the limit
+    finite = jnp.where(is_normal, jnp.ones_like(df), df)
+    # The logarithm of gamma((df + 1) / 2) / (gamma(df / 2) sqrt(pi)), whose terms would cancel each other for large df.
+    ratio = -betaln(jnp.full_like(finite, 0.5), finite / 2)
+    value = ratio - jnp.log(finite) / 2 - (finite + 1) / 2 * jnp.log1p(z * z / finite)
+    return jnp.where(is_normal, -(z * z + math.log(2 * math.pi)) / 2, value) - jnp.log(scale)
 
 
 pdf = exponential(logpdf, """Example:

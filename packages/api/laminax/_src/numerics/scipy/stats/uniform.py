@@ -10,6 +10,7 @@ from laminax._src.numerics.scipy.distributions import (
     documented,
     exponential,
     standardized,
+    where_positive,
     where_probability,
     where_supported,
 )
@@ -32,8 +33,8 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
       Array([-1.3862944, -1.3862944], dtype=float32)
     """
     x, loc, scale = broadcast("uniform.logpdf", x, loc, scale)
-    value = jnp.where(jnp.isnan(x), x, -jnp.log(scale))
-    return where_supported(~((x < loc) | (x > loc + scale)), value)
+    value = jnp.where(jnp.isnan(x), x, jnp.where(jnp.isnan(loc), loc, -jnp.log(scale)))
+    return where_positive([scale], where_supported(~((x < loc) | (x > loc + scale)), value))
 
 
 pdf = exponential(logpdf, """Example:

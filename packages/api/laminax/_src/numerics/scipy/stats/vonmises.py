@@ -17,7 +17,7 @@ __all__ = ["logpdf", "pdf"]
 _documented = documented(
     "the von Mises distribution",
     "Its density is exp(kappa cos(x)) / (2 pi I0(kappa)).",
-    kappa="the concentration, positive")
+    kappa="the concentration, not negative; all angles are alike where it is 0")
 
 
 @_documented
@@ -28,7 +28,7 @@ def logpdf(x: ArrayLike, kappa: ArrayLike) -> Array:
     """
     x, kappa = broadcast("vonmises.logpdf", x, kappa)
     value = kappa * (jnp.cos(x) - 1) - jnp.log(2 * math.pi * i0e(kappa))
-    return jnp.where(kappa > 0, value, jnp.full_like(value, math.nan))
+    return jnp.where(kappa >= 0, value, jnp.full_like(value, math.nan))
 
 
 pdf = exponential(logpdf, """Example:
