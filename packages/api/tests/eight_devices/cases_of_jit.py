@@ -445,3 +445,15 @@ def test_pjit_runs_on_the_mesh_that_is_entered():
         return g(A)
 
     check_layout(decorated(), A * 2, ("y",))
+
+
+@pytest.mark.parametrize("start, place", [((9, 9), (7, 1)), ((-30, 0), (0, 0)), ((3, 5), (3, 1))])
+def test_updates_outside_of_a_split_axis_are_moved_inside(start, place):
+    """The compiler lost an update of one row that began behind the last one; the fuzzer of programs found it."""
+    x = np.arange(16, dtype=np.float32).reshape(8, 2)
+    split = NamedSharding(Mesh(np.array(DEVICES), ("all",)), P("all"))
+    expected = x.copy()
+    expected[place] = -1
+    starts = [laminax.device_put(np.int32(i), NamedSharding(split.mesh, P())) for i in start]
+    found = laminax.jit(lambda x, i, j: laminax.lax.dynamic_update_slice(x, -jnp.ones((1, 1)), (i, j)))(laminax.device_put(x, split), *starts)
+    np.testing.assert_array_equal(found, expected)

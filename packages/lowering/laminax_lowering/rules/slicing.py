@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import laminax_lowering.rules.slicing_cpu  # noqa: F401
 from laminax_ir.ops import slicing as op
+from laminax_ir.symbolic.symbolic_dims import DimSize
 from laminax_lowering.rules.shape import key_shape, sliced
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
@@ -39,4 +42,16 @@ def _with_key_starts(ctx: FunctionWriter, x: Value, starts: tuple[Value, ...]) -
 def _dynamic_update_slice(ctx: FunctionWriter, x: Value, update: Value, *starts: Value) -> Value:
     if not starts:
         return update
+    if ctx.module.num_partitions > 1:
+        starts = tuple(_within(ctx, start, size, part) for start, size, part in zip(starts, x.aval.shape, update.aval.shape))
     return ctx.emit("stablehlo.dynamic_update_slice", [x, update, *_with_key_starts(ctx, x, starts)])
+
+
+def _within(ctx: FunctionWriter, start: Value, size: DimSize, part: DimSize) -> Value:
+    """A start at which the update lies inside. The specification moves others there too, but the compiler loses an update of one place
+    outside of an axis that it splits over devices."""
+    if type(size) is not int or type(part) is not int:
+        return start
+    dtype = start.aval.dtype
+    last = min(size - part, np.iinfo(dtype).max)
+    return ctx.emit("stablehlo.clamp", [ctx.constant(0, dtype), start, ctx.constant(last, dtype)], results=[start.aval])
