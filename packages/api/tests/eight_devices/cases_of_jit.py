@@ -455,5 +455,6 @@ def test_updates_outside_of_a_split_axis_are_moved_inside(start, place):
     expected = x.copy()
     expected[place] = -1
     starts = [laminax.device_put(np.int32(i), NamedSharding(split.mesh, P())) for i in start]
-    found = laminax.jit(lambda x, i, j: laminax.lax.dynamic_update_slice(x, -jnp.ones((1, 1)), (i, j)))(laminax.device_put(x, split), *starts)
+    run = laminax.jit(lambda x, i, j: laminax.lax.dynamic_update_slice(x, -jnp.ones((1, 1)), (i, j)))
+    found = run(laminax.device_put(x, split), *starts)
     np.testing.assert_array_equal(found, expected)
