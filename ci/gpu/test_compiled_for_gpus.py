@@ -23,6 +23,8 @@ NOT_COMPILED = {"device_put": "over a mesh, in copies", "sharding_constraint": "
                 "shard_map": "over a mesh, in copies",
                 "dim_as_value": "a size without a number", "ffi_call": "a function that nobody registered",
                 "scaled_dot": "a call of cuDNN, without whose library the compiler ends the process"}
+# Sums whose terms stay where they are, over the mesh of four devices that the programs bring.
+OVER_A_MESH = {"all_gather_reduced", "preduced", "reduced_vary_cast", "unreduced_psum", "unreduced_reduce_scatter", "vary_unreduced_cast"}
 
 
 def lowered(name, platform):
@@ -39,7 +41,14 @@ def test_an_operation_is_lowered(name, platform):
         verify_text(lowered(name, platform).text)
 
 
-@pytest.mark.parametrize("name", sorted(set(CASES) - set(NOT_LOWERED) - set(NOT_COMPILED)))
+@pytest.mark.parametrize("name", sorted(OVER_A_MESH))
+def test_an_operation_over_a_mesh_of_its_own_compiles_for_h100s(name, devices):
+    module = lower(program(CASES[name], name), platform="cuda", num_partitions=4)
+    compiled = runtime.compile_module(module.text, module.convention, name=name, devices=devices("cuda", H100)[:4])
+    assert compiled.as_text().startswith("HloModule")
+
+
+@pytest.mark.parametrize("name", sorted(set(CASES) - set(NOT_LOWERED) - set(NOT_COMPILED) - OVER_A_MESH))
 def test_an_operation_compiles_for_an_h100(name, devices):
     module = lowered(name, "cuda")
     compiled = runtime.compile_module(module.text, module.convention, name=name, devices=devices("cuda", H100), num_replicas=8)

@@ -77,10 +77,32 @@ def test_a_window_that_is_made_of_its_neighbours_is_made_before_it_is_written():
 @pytest.mark.parametrize("step", [
     lambda u: u.at[1:-1, 1:-1].set(2 * u[1:-1, 1:-1]),  # in place
     lambda u: u.at[1:-1, 1:-1].set(0),  # nothing to make
-    lambda u: u.at[3].set(u[4] + u[5]),  # a small part
+    lambda u: u.at[3, 4].set(u[4, 3] + u[5, 5]),  # one number
 ])
 def test_what_is_written_without_a_copy(step):
     assert "optimization_barrier" not in text_of(step, drawn((20, 24)))
+
+
+@pytest.mark.parametrize("make, written", [
+    (lambda x: x[:2], lambda x: x[:2]),
+    (lambda x: 2 * x[:2] + 1, lambda x: 2 * x[:2] + 1),
+    (lambda x: x[::-1][:2] * x[0], lambda x: x[::-1][:2] * x[0]),
+    (lambda x: lax.dynamic_slice(x, (jnp.argmax(x) - 2,), (2,)), lambda x: x[np.argmax(x) - 2:np.argmax(x)]),
+], ids=["slice", "computed", "reversed", "dynamic"])
+@pytest.mark.parametrize("read, expected", [
+    (lambda y: y.reshape(-1, 1), lambda y: y.reshape(-1, 1)),
+    (jnp.cumsum, np.cumsum),
+    (lambda y: jnp.convolve(y, jnp.ones(2)), lambda y: np.convolve(y, np.ones(2))),
+    (lambda y: lax.reduce_window(y, -jnp.inf, lax.max, (2,), (1,), "SAME"), lambda y: np.maximum(y, np.append(y[1:], -np.inf))),
+], ids=["reshape", "cumsum", "convolve", "reduce_window"])
+def test_a_window_that_reads_where_it_is_written(make, written, read, expected):
+    """XLA writes it in place and reads what it has written, where the result is reshaped."""
+    x = np.array([1.0, 2.0, 4.0, 8.0, 16.0], np.float32)
+    y = x.copy()
+    y[1:3] = written(x)
+    np.testing.assert_array_equal(laminax.jit(lambda x, i: read(lax.dynamic_update_slice(x, make(x), (i,))))(x, 1), expected(y))
+    put = laminax.jit(lambda x, window, i: lax.dynamic_update_slice(x, window, (i,)))
+    np.testing.assert_array_equal(laminax.jit(lambda x, i: read(put(x, make(x), i)))(x, 1), expected(y))  # made outside of the program
 
 
 def test_the_derivative_of_a_stencil():

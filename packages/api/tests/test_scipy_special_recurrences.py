@@ -62,6 +62,17 @@ def test_students_t_takes_the_shape_of_its_parameter():
     assert random.t(random.key(0), np.ones((2, 3))).shape == (2, 3)
 
 
+@pytest.mark.parametrize("dtype, rtol", [(np.float32, 2e-6), (np.float64, 1e-13)])
+def test_bessel_functions_next_to_zero(dtype, rtol):
+    """The recurrence overflowed there."""
+    z = np.array([1e-30, 1e-13, -1e-8, 9e-5, 2e-4, -3e-3], dtype)
+    found = special.bessel_jn(z, v=4)
+    slopes = laminax.jacobian(lambda z: special.bessel_jn(z, v=2))(np.zeros((), dtype))
+    expected = scipy.special.jv(np.arange(5)[:, None], np.float64(z))
+    np.testing.assert_allclose(found, expected, rtol=rtol, atol=np.finfo(dtype).tiny)
+    np.testing.assert_allclose(slopes, [0, 0.5, 0], atol=1e-7)
+
+
 @pytest.mark.parametrize("call, error, message", [
     (lambda: special.bessel_jn(1j, v=1), TypeError, "z must be real"),
     (lambda: special.bessel_jn(1.0, v=60), ValueError, "v must be from 0 to less than n_iter, got v=60 and n_iter=50"),

@@ -50,7 +50,7 @@ def _concatenate(ctx: FunctionWriter, *operands: Value, dimension: int) -> Value
         if out.size > out.shape[-1]:
             if out.size >= (MIN_MOVED_IN_LOOP if ctx.module.loop_depth else MIN_MOVED) and (moved := _moved(ctx, *operands, out)):
                 return moved
-        elif ctx.module.loop_depth and out.size >= MIN_VECTOR_IN_LOOP and any(x.name in ctx.slices.sources for x in operands):
+        elif ctx.module.loop_depth and out.size >= MIN_VECTOR_IN_LOOP and any(x.name in ctx.slices for x in operands):
             return ctx.emit("stablehlo.optimization_barrier", [_joined(ctx, operands, dimension, out)], results=[out])
     return _columns(ctx, operands, out)
 
@@ -62,7 +62,7 @@ def _joined(ctx: FunctionWriter, operands: Sequence[Value], dimension: int, aval
 def _moved(ctx: FunctionWriter, first: Value, second: Value, out: ShapedArray) -> Value | None:
     """A window of an array joined with one of the two, if the other is its beginning or its end."""
     for part, other, is_beginning in ((second, first, True), (first, second, False)):
-        source, starts = ctx.slices.sources.get(part.name, (part, None))
+        source, starts = ctx.slices.get(part.name, (part, None))
         *rows, size = source.aval.shape
         left = size - part.aval.shape[-1]
         if starts is None or tuple(rows) != out.shape[:-1] or starts[-1] != (0 if is_beginning else left):

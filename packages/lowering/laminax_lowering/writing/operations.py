@@ -13,7 +13,7 @@ from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.writing.module_context import ModuleContext
-from laminax_lowering.writing.ssa_values import Constants, Slices, Value
+from laminax_lowering.writing.ssa_values import Constants, Value
 from laminax_lowering.writing.tokens import current_tokens, set_tokens, token_keys
 from laminax_lowering.writing.types import dense, splat, string_text, type_text, types_text
 
@@ -43,7 +43,8 @@ class OperationWriter:
         self.tokens_in: Any = None  # in a library's rule, the tokens for the ordered effects of its operation
         self.tokens_out: Any = None  # those that the rule has set
         self.iotas: dict[str, int] = {}  # of the values that are positions along an axis, the axis
-        self.slices = Slices()  # on one CPU device; see `rules.slicing_cpu`
+        # On one CPU device, of the values that are slices without strides, by name: the array and the first index per axis.
+        self.slices: dict[str, tuple[Value, tuple[int, ...]]] = {}
         self._count = 0
         self._constant_count = -1
         self._constants = Constants()

@@ -62,21 +62,3 @@ class Constants:
         self.literals: dict[tuple[int, ShapedArray], tuple[Value, Any]] = {}
         self.scalars: dict[str, np.ndarray[Any, Any]] = {}
         self.splats: dict[tuple[str, tuple[DimSize, ...]], Value] = {}
-
-
-class Slices:
-    """The slices without strides that were written, by which rules see that they move an array, or read it beside where they write it.
-
-    sources: of each by its name, the array that it is cut from and the first index per axis.
-    starts: by the name of an array, the first indices of the slices that are cut from it.
-    """
-
-    __slots__ = ("sources", "starts")
-
-    def __init__(self) -> None:
-        self.sources: dict[str, tuple[Value, tuple[int, ...]]] = {}
-        self.starts: dict[str, set[tuple[int, ...]]] = {}
-
-    def add(self, part: Value, source: Value, starts: tuple[int, ...]) -> None:
-        self.sources[part.name] = source, starts
-        self.starts.setdefault(source.name, set()).add(starts)

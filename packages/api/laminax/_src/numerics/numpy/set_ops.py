@@ -402,7 +402,7 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, siz
 
     Args:
       ar1, ar2: arrays.
-      assume_unique: whether neither has an element twice.
+      assume_unique: whether neither has an element twice; if one has, it is left out, as in NumPy.
       size, fill_value: as for `unique`.
 
     Example:
@@ -413,20 +413,26 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, siz
     if size is None:
         found = np.setxor1d(concrete_numpy("setxor1d", "the arrays", ar1), concrete_numpy("setxor1d", "the arrays", ar2), assume_unique)
         return weak_like(as_array(found), ar1, ar2)
-    return _setxor(ar1, ar2, fill_value, size=operator.index(size))
+    return _setxor(ar1, ar2, fill_value, size=operator.index(size), assume_unique=bool(assume_unique))
 
 
-@fused(static_argnames=("size",))
-def _setxor(ar1: Any, ar2: Any, fill_value: Any, size: Any) -> Any:
+@fused(static_argnames=("size", "assume_unique"))
+def _setxor(ar1: Any, ar2: Any, fill_value: Any, size: Any, assume_unique: bool) -> Any:
     n1, n2 = ar1.shape[0], ar2.shape[0]
     joined = shape_ops.concatenate([ar1, ar2], 0) if n1 and n2 else (ar1 if n1 else ar2)
     total = n1 + n2
     if not total or not size:
         fill = 0 if fill_value is None else fill_value
         return shape_ops.broadcast_to_shape(convert(fill, dtype_of(ar1)), (size,))
-    values, _, _, counts = _unique(joined, None, 0, total, True)
-    alone = op.ne(_isin(values, ar1, False, "auto"), _isin(values, ar2, False, "auto"))
-    alone = op.bitwise_and(alone, op.gt(counts, np.int32(0)))
+    if assume_unique:  # what is in both is beside itself
+        values = sorting_ops.sort(joined, 0)
+        changes = shape_ops.pad(op.ne(slicing_ops.slice_in_dim(values, 1, total), slicing_ops.slice_in_dim(values, 0, total - 1)),
+                                np.True_, [(1, 1, 0)])
+        alone = op.bitwise_and(slicing_ops.slice_in_dim(changes, 0, total), slicing_ops.slice_in_dim(changes, 1, total + 1))
+    else:
+        values, _, _, counts = _unique(joined, None, 0, total, True)
+        alone = op.ne(_isin(values, ar1, False, "auto"), _isin(values, ar2, False, "auto"))
+        alone = op.bitwise_and(alone, op.gt(counts, np.int32(0)))
     (place,) = _nonzero(alone, (total,), size)
     is_found = op.lt(place, scalar_like(total, dtype_of(place)))
     chosen = _take(values, op.min(place, scalar_like(total - 1, dtype_of(place))), 0, GatherScatterMode.PROMISE_IN_BOUNDS, None,

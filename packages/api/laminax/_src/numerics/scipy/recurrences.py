@@ -53,12 +53,16 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     return _bessel_jn(z, v=v, n_iter=n_iter)
 
 
+_SMALL = 1e-4  # below, the third term of the power series is less than a unit in the last place of float64
+
+
 @fused(static_argnames=("v", "n_iter"))
 def _bessel_jn(z: ArrayLike, v: int, n_iter: int) -> Array:
     z = jnp.asarray(inexact("bessel_jn", z))
     if dtypes.issubdtype(z.dtype, dtypes.complexfloating):
         raise TypeError(f"bessel_jn: z must be real, got {get_aval(z).str_short()}")
-    x = jnp.where(z == 0, jnp.ones_like(z), z)
+    is_small = jnp.abs(z) < _SMALL
+    x = jnp.where(is_small, jnp.ones_like(z), z)
     twice_inverse = 2 / x  # once, and not a quotient in each step, which is an eighth of its time
     limit = math.sqrt(float(dtypes.finfo(z.dtype).max)) / 1e6
 
@@ -81,8 +85,16 @@ def _bessel_jn(z: ArrayLike, v: int, n_iter: int) -> Array:
     tiny = jnp.full_like(x, float(dtypes.finfo(z.dtype).tiny) * 1e6)
     higher = fori_loop(0, n_iter - v - 1, lambda i, state: down(i, state)[:3], (jnp.zeros_like(x), tiny, jnp.zeros_like(x)))
     _, _, total, kept = fori_loop(n_iter - v - 1, n_iter, down_and_keep, (*higher, jnp.zeros((v + 1, *x.shape), z.dtype)))
-    at_zero = jnp.reshape(jnp.arange(v + 1) == 0, (-1, *[1] * z.ndim)).astype(z.dtype)
-    return jnp.where((z == 0)[None], at_zero, kept / total[None])  # J_0 + 2 J_2 + 2 J_4 + ... is 1
+    near_zero = _two_terms(jnp.where(is_small, z, jnp.zeros_like(z)), v)
+    return jnp.where(is_small[None], near_zero, kept / total[None])  # J_0 + 2 J_2 + 2 J_4 + ... is 1
+
+
+def _two_terms(z: Array, v: int) -> Array:
+    """Of the orders 0 to v, the first two terms of the power series (section 10.2(ii) there)."""
+    half = z[None] / 2
+    orders = jnp.reshape(jnp.arange(1, v + 2, dtype=z.dtype), (-1, *[1] * z.ndim))
+    first = jnp.cumprod(jnp.concatenate([jnp.ones_like(half), half / orders[:-1]]), axis=0)
+    return first * (1 - half * half / orders)
 
 
 _TERMS = 500
