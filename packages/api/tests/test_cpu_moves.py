@@ -58,6 +58,10 @@ def test_a_matrix_that_moves_is_a_window_of_a_wider_one():
     assert "tensor<16x17xf32>" not in laminax.jit(roll).lower(drawn((16, 16))).as_text()
 
 
+def is_made_before(text):
+    return "optimization_barrier" in text or "call @window" in text  # jaxlib 0.12 and 0.10
+
+
 def laplacian(x):
     return x[2:, 1:-1] + x[:-2, 1:-1] + x[1:-1, 2:] + x[1:-1, :-2] - 4 * x[1:-1, 1:-1]
 
@@ -71,7 +75,7 @@ def test_a_window_that_is_made_of_its_neighbours_is_made_before_it_is_written():
     for _ in range(STEPS):
         expected[1:-1, 1:-1] = expected[1:-1, 1:-1] + np.float32(0.125) * laplacian(expected)
     np.testing.assert_allclose(steps_of(heat, u), expected, rtol=1e-5, atol=1e-6)
-    assert "optimization_barrier" in text_of(heat, u)
+    assert is_made_before(text_of(heat, u))
 
 
 @pytest.mark.parametrize("step", [
@@ -80,7 +84,7 @@ def test_a_window_that_is_made_of_its_neighbours_is_made_before_it_is_written():
     lambda u: u.at[3, 4].set(u[4, 3] + u[5, 5]),  # one number
 ])
 def test_what_is_written_without_a_copy(step):
-    assert "optimization_barrier" not in text_of(step, drawn((20, 24)))
+    assert not is_made_before(text_of(step, drawn((20, 24))))
 
 
 @pytest.mark.parametrize("make, written", [
