@@ -87,7 +87,8 @@ def test_one_hot_of_narrow_integers():
 def test_one_hot_takes_out_sharding():
     mesh = laminax.make_mesh((1,), ("x",))
     with laminax.set_mesh(mesh):
-        found = laminax.nn.one_hot(jnp.array([1, 0]), 3, out_sharding=laminax.sharding.PartitionSpec("x"))
+        x = laminax.reshard(jnp.array([1, 0]), laminax.sharding.PartitionSpec("x"))
+        found = laminax.nn.one_hot(x, 3, out_sharding=laminax.sharding.PartitionSpec("x"))
         np.testing.assert_array_equal(found, np.eye(3)[[1, 0]])
         assert laminax.typeof(found).sharding.spec == laminax.sharding.PartitionSpec("x", None)
 
