@@ -5,8 +5,7 @@
 | `fused` | decorator: a function of arrays as one compiled program, inlined where it is traced |
 | `compiled_function` | a function of values that runs compiled, whatever trace is current |
 | `as_array` | a concrete value as an array |
-| `split_result`, `takes_out_sharding`, `open_zeros`, `check_sums_are_kept`, `entries_asked_for` | the parameter `out_sharding` |
-| `check_not_split` | refuses arrays that are split along axes whose elements are taken together |
+| `split_result`, `takes_out_sharding`, `open_zeros` | the parameter `out_sharding` |
 | `jit`, `make_jaxpr`, `eval_shape` | tracing, and what it is for |
 | `device_put`, `block_until_ready` | transfers |
 
@@ -20,14 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from laminax._src.compiling.eager import as_array, compiled_function
 from laminax._src.compiling.fusion import fused
-from laminax._src.parallel.out_shardings import (
-    check_not_split,
-    check_sums_are_kept,
-    entries_asked_for,
-    open_zeros,
-    split_result,
-    takes_out_sharding,
-)
+from laminax._src.parallel.out_shardings import open_zeros, split_result, takes_out_sharding
 
 if TYPE_CHECKING:
     from laminax._src.compiling.abstract_calls import eval_shape, make_jaxpr
@@ -35,8 +27,8 @@ if TYPE_CHECKING:
     from laminax._src.parallel.transfers import block_until_ready, device_put
 
 __all__ = [
-    "as_array", "block_until_ready", "check_not_split", "check_sums_are_kept", "compiled_function", "device_put", "entries_asked_for",
-    "eval_shape", "fused", "jit", "make_jaxpr", "open_zeros", "split_result", "takes_out_sharding",
+    "as_array", "block_until_ready", "compiled_function", "device_put", "eval_shape", "fused", "jit", "make_jaxpr", "open_zeros",
+    "split_result", "takes_out_sharding",
 ]
 
 

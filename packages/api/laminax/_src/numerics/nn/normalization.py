@@ -16,10 +16,11 @@ from laminax_ir.types.avals import get_aval
 from laminax_ir.types.errors import ShapeError, ShardingTypeError
 from laminax_transforms import custom_jvp, stop_gradient
 
-from laminax._src.numerics.floor import entries_asked_for, fused, split_result
+from laminax._src.numerics.floor import fused, split_result
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import concrete_int, inexact, user_dtype
 from laminax._src.numerics.numpy.logarithmic_sums import logsumexp
+from laminax._src.numerics.splits import entries_asked_for
 
 if TYPE_CHECKING:
     from laminax_ir.symbolic.symbolic_dims import SymbolicDim

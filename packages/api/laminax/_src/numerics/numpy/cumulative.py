@@ -13,10 +13,11 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.types.avals import get_aval
 
-from laminax._src.numerics.floor import check_not_split, fused
+from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy.arguments import convert, dtype_of, ensure_array, one_axis, refuse_out, shape_of, strong, user_dtype
 from laminax._src.numerics.numpy.nan_reductions import without_nan
 from laminax._src.numerics.numpy.reducing import BOOL, static_axis, sum_dtype
+from laminax._src.numerics.splits import check_not_split
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike

@@ -19,7 +19,7 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.errors import ShardingTypeError
 
-from laminax._src.numerics.floor import entries_asked_for, fused, open_zeros, split_result
+from laminax._src.numerics.floor import fused, open_zeros, split_result
 from laminax._src.numerics.numpy import reductions
 from laminax._src.numerics.numpy.arguments import (
     as_array,
@@ -39,6 +39,7 @@ from laminax._src.numerics.numpy.joining import stack
 from laminax._src.numerics.numpy.ranges import linspace
 from laminax._src.numerics.numpy.reshaping import ravel
 from laminax._src.numerics.numpy.searching import searchsorted
+from laminax._src.numerics.splits import entries_asked_for
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike

@@ -12,7 +12,7 @@ from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.symbolic.symbolic_dims import SymbolicDim
 from laminax_ir.tracing.trace import Tracer
 
-from laminax._src.numerics.floor import check_not_split, fused
+from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy.arguments import (
     as_array,
     concrete_int,
@@ -27,6 +27,7 @@ from laminax._src.numerics.numpy.arguments import (
     user_dtype,
 )
 from laminax._src.numerics.numpy.reshaping import atleast_1d, atleast_2d, atleast_3d, ravel, transpose
+from laminax._src.numerics.splits import check_not_split
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike, DTypeLike

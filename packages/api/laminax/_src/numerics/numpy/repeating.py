@@ -18,7 +18,7 @@ from laminax_ir.symbolic.symbolic_dims import SymbolicDim, size_of
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
-from laminax._src.numerics.floor import check_not_split, fused, split_result
+from laminax._src.numerics.floor import fused, split_result
 from laminax._src.numerics.numpy.arguments import (
     as_array,
     axis_tuple,
@@ -34,6 +34,7 @@ from laminax._src.numerics.numpy.arguments import (
 from laminax._src.numerics.numpy.joining import unstack
 from laminax._src.numerics.numpy.reshaping import broadcast_to, ravel
 from laminax._src.numerics.numpy.taking import take
+from laminax._src.numerics.splits import check_not_split
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike

@@ -16,9 +16,10 @@ from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.errors import InconclusiveDimensionOperation
 
-from laminax._src.numerics.floor import check_sums_are_kept, fused, split_result
+from laminax._src.numerics.floor import fused, split_result
 from laminax._src.numerics.numpy.arguments import as_array, axis_tuple, ensure_array, ensure_arrays, one_axis, shape_of
 from laminax._src.numerics.numpy.conversion import asarray
+from laminax._src.numerics.splits import check_sums_are_kept
 
 if TYPE_CHECKING:
     from laminax_ir.types.annotations import Array, ArrayLike
