@@ -66,13 +66,14 @@ def test_conversions_to_python_scalars():
     assert len(device_put(np.zeros((4, 2)))) == 4
 
 
-@pytest.mark.parametrize("value", [np.zeros(2), np.zeros(0)])
-def test_truth_value_is_refused_in_numpys_words(value):
-    with pytest.raises(ValueError) as of_numpy:
-        bool(value)
+@pytest.mark.parametrize("size", [2, 0])
+def test_truth_value_is_refused_in_numpys_words(size):
     with pytest.raises(ValueError) as ours:
-        bool(device_put(value))
-    assert str(ours.value) == str(of_numpy.value)
+        bool(device_put(np.zeros(size)))
+    if size or np.lib.NumpyVersion(np.__version__) >= "2.2.0":  # before, an empty array was false
+        with pytest.raises(ValueError) as of_numpy:
+            bool(np.zeros(size))
+        assert str(ours.value) == str(of_numpy.value)
 
 
 def test_hash_is_refused():

@@ -163,9 +163,12 @@ def random_gamma_grad(a: Any, x: ArrayLike) -> Any:
 
 def betainc(a: Any, b: ArrayLike, x: ArrayLike) -> Any:
     degenerate = (a == 0) & (b == 0) | (a == np.inf) & (b == np.inf)
-    inside = (a >= 0) & (b >= 0) & (x >= 0) & (x <= 1) & ~degenerate
+    defined = (a >= 0) & (b >= 0) & (x >= 0) & (x <= 1) & ~degenerate
+    at_zero, at_one = (a == 0) | (b == np.inf), (b == 0) | (a == np.inf)  # where all of the distribution is
+    inside = defined & ~at_zero & ~at_one
     safe = [np.where(inside, value, 0.5) for value in (a, b, x)]
-    return np.where(inside, _scipy().betainc(*safe), np.nan)
+    limit = np.where(at_zero, x > 0, x == 1).astype(np.float64)  # SciPy has had them since 1.15
+    return np.where(inside, _scipy().betainc(*safe), np.where(defined, limit, np.nan))
 
 
 _define(op.zeta_p, zeta)
