@@ -142,8 +142,9 @@ def public_functions():
     spaces = {name: importlib.import_module(f"laminax.{name}") for name in MODULES}
     spaces["scipy.stats"] = stats
     spaces |= {f"scipy.stats.{name}": getattr(stats, name) for name in dir(stats) if isinstance(getattr(stats, name), types.ModuleType)}
-    return {f"{space}.{name}": getattr(module, name) for space, module in sorted(spaces.items()) for name in sorted(dir(module))
-            if not name.startswith("_") and callable(getattr(module, name)) and not inspect.isclass(getattr(module, name))}
+    found = {f"{space}.{name}": getattr(module, name, None) for space, module in sorted(spaces.items()) for name in sorted(dir(module))
+             if not name.startswith("_")}  # older ml_dtypes have no int1
+    return {name: value for name, value in found.items() if callable(value) and not inspect.isclass(value)}
 
 
 def takes(call):
